@@ -1,0 +1,5 @@
+"""``python -m tracker`` is ``lloyal-track``."""
+
+from tracker.cli.main import run
+
+run()

@@ -1,0 +1,185 @@
+"""What every command shares: options, progress, output, and errors turned into exit statuses.
+
+A command calls ``finish`` with its document, or raises; ``run_app`` maps every outcome to one exit
+status. Nothing below ``tracker.cli`` prints or exits.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import typer
+
+from tracker import errors
+
+if TYPE_CHECKING:
+    from tracker.config import Config
+    from tracker.evidence.base import Value
+    from tracker.evidence.verdict import Verdict
+    from tracker.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The global options. ``config_file`` None: search upwards from the working directory."""
+
+    config_file: Path | None
+    verbosity: int
+
+    def config(self) -> Config:
+        from tracker import config
+
+        return config.load(self.config_file or config.find(Path.cwd()))
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """A bar on a terminal, plain lines elsewhere, nothing with ``-q``; always on stderr."""
+        from tracker.cli import display
+
+        with display.progress(self.verbosity) as shown:
+            yield shown
+
+
+def session(context: typer.Context) -> Session:
+    """The session of this invocation."""
+    found = context.obj
+    assert isinstance(found, Session)  # noqa: S101  (set by the root callback)
+    return found
+
+
+class Document(Protocol):
+    """A document of ``tracker.evidence`` that carries a verdict."""
+
+    @property
+    def verdict(self) -> Verdict: ...
+
+
+def finish(document: Any, *, json: bool, show: Callable[[], str]) -> NoReturn:
+    """Print ``document`` (JSON) or ``show()`` (for people) on stdout and exit by its verdict.
+
+    Raises:
+        typer.Exit: always.
+    """
+    if json:
+        write_json(document)
+    else:
+        text = show()
+        if text:
+            typer.echo(text)
+    raise typer.Exit(document.verdict.exit_code)
+
+
+def write_json(document: Value) -> None:
+    """Exactly one JSON document on stdout."""
+    from tracker.evidence.base import to_json
+
+    sys.stdout.buffer.write(to_json(document))
+    sys.stdout.buffer.flush()
+
+
+def run_app(app: typer.Typer) -> NoReturn:
+    """Run the command line; the one place where an exception becomes text and an exit status."""
+    wants_json = "--json" in sys.argv[1:]
+    # A scheduler's SIGTERM unwinds like Ctrl-C, so locks and children are released.
+    signal.signal(signal.SIGTERM, _interrupted)
+    try:
+        code = app(standalone_mode=False)
+    except Exception as fault:
+        _exit_with(fault, wants_json=wants_json)
+    except (KeyboardInterrupt, _Terminated):
+        _say_interrupted(wants_json=wants_json)
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+# Typer carries its own copy of click from 0.20-odd on and an installed one before; either way this
+# is the class of every complaint about the command line.
+_CLICK_ERROR: Any = typer.BadParameter.__mro__[2]
+
+
+class _Terminated(BaseException):
+    pass
+
+
+def _interrupted(_signal: int, _frame: object) -> NoReturn:
+    raise _Terminated
+
+
+def _exit_with(fault: Exception, *, wants_json: bool) -> NoReturn:
+    if isinstance(fault, typer.Exit):
+        raise SystemExit(fault.exit_code)
+    if isinstance(fault, typer.Abort):
+        _say_interrupted(wants_json=wants_json)
+    if isinstance(fault, _CLICK_ERROR):
+        if not wants_json:
+            fault.show()
+            raise SystemExit(2)
+        fault = errors.UsageError(fault.format_message(), next_step="see `lloyal-track --help`")
+    if isinstance(fault, BrokenPipeError):
+        # The reader of our output went away (`| head`): nothing to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0)
+    known = _as_track_error(fault)
+    if known is None:
+        if wants_json:
+            _print_error(f"{type(fault).__name__}: {fault}", "", _REPORT_IT, 70, wants_json=True)
+        traceback.print_exception(fault)
+        typer.echo(f"\nThis is a bug in lloyal-track. {_REPORT_IT}", err=True)
+        raise SystemExit(70)
+    _print_error(known.what, known.where, known.next_step, known.exit_code, wants_json=wants_json)
+    raise SystemExit(known.exit_code)
+
+
+_REPORT_IT = "Nothing was moved; please report it with the lines above."
+_MENDABLE = {
+    errno.ENOSPC: "free some space and run it again",
+    errno.EDQUOT: "free some space and run it again",
+    errno.EROFS: "use a state_dir that can be written",
+    errno.EACCES: "check the permissions of that file or folder",
+    errno.EPERM: "check the permissions of that file or folder",
+}
+
+
+def _as_track_error(fault: Exception) -> errors.TrackError | None:
+    if isinstance(fault, errors.TrackError):
+        return fault
+    if isinstance(fault, OSError) and fault.errno in _MENDABLE:
+        return errors.EnvironmentFault(
+            fault.strerror or str(fault),
+            where=str(fault.filename or ""),
+            next_step=_MENDABLE[fault.errno],
+        )
+    return None
+
+
+def _print_error(what: str, where: str, next_step: str, code: int, *, wants_json: bool) -> None:
+    if wants_json:
+        from tracker.evidence.error import ErrorDocument
+
+        write_json(ErrorDocument(what=what, where=where, next_=next_step, exit=code))
+        return
+    typer.secho("error: ", fg="red", bold=True, err=True, nl=False)
+    typer.echo(what, err=True)
+    if where:
+        typer.echo(f"  where: {where}", err=True)
+    if next_step:
+        typer.echo(f"  next:  {next_step}", err=True)
+
+
+def _say_interrupted(*, wants_json: bool) -> NoReturn:
+    _print_error(
+        "interrupted",
+        "",
+        "nothing was moved; run the same command again to go on",
+        130,
+        wants_json=wants_json,
+    )
+    raise SystemExit(130)

@@ -1,0 +1,50 @@
+"""The build document: the native core, per variant."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tracker.evidence.base import Value
+from tracker.evidence.verdict import Verdict
+
+Variant = Literal["baseline", "patched"]
+
+
+class Artefact(Value, frozen=True, kw_only=True):
+    """A file that a build produced: path (as found on this machine) and sha256."""
+
+    path: str
+    sha256: str
+
+
+class VariantBuild(Value, frozen=True, kw_only=True):
+    """One variant. ``key``: the content address (tree, patches, recipe, compiler, flags).
+
+    ``cached``: nothing was compiled. ``steps``: build steps run. ``seconds``: wall time.
+    ``errors``: the compiler's own lines, first ones first, may be empty. ``warnings``: what CMake
+    said of options that this revision does not know.
+    """
+
+    variant: Variant
+    verdict: Verdict
+    tree: str
+    key: str
+    cached: bool
+    steps: int
+    seconds: float
+    log: str
+    artefacts: tuple[Artefact, ...]
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    why: str = ""
+
+
+class BuildDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schema"}):
+    """The variants that were asked for, in that order."""
+
+    schema_: Literal["lloyal-track/build/1"] = "lloyal-track/build/1"
+    verdict: Verdict
+    revision: str
+    recipe: str
+    compiler: str
+    variants: tuple[VariantBuild, ...]

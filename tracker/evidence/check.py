@@ -1,0 +1,54 @@
+"""The check document: how a built core behaves on an image prefill. One row per run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tracker.evidence.base import Value
+from tracker.evidence.build import Variant
+from tracker.evidence.verdict import Verdict
+
+
+class Warned(Value, frozen=True, kw_only=True):
+    """One line of find_slot's warning, taken apart."""
+
+    position: int
+    after: int
+    sequence: int
+    n_tokens: int
+
+
+class CheckRow(Value, frozen=True, kw_only=True):
+    """One run of the check program.
+
+    ``scenario``: e.g. ``image-512``. ``arch``: the tiny model's architecture. ``geometry``: rows
+    handed over directly, or through mtmd. ``rc``: the run's return code, negative for a signal,
+    None if it never ended. ``logits_digest``: None without logits. ``max_abs_diff``: against the
+    run named in ``compared_with``. ``library``: path and sha256 of the core that was really loaded.
+    """
+
+    scenario: str
+    arch: str
+    variant: Variant
+    revision: str
+    geometry: Literal["rows", "mtmd", "none"]
+    n_ubatch: int
+    rc: int | None
+    warnings: tuple[Warned, ...]
+    memory_class: str | None
+    logits_digest: str | None
+    max_abs_diff: float | None
+    compared_with: str | None
+    library: tuple[str, str] | None
+    verdict: Verdict
+    why: str
+
+
+class CheckDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schema"}):
+    """All runs, in the order of the plan."""
+
+    schema_: Literal["lloyal-track/check/1"] = "lloyal-track/check/1"
+    verdict: Verdict
+    revision: str
+    seconds: float
+    rows: tuple[CheckRow, ...]
