@@ -105,10 +105,15 @@ class WatchTable(_Table, frozen=True, kw_only=True):
 
 
 class TicketTable(_Table, frozen=True, kw_only=True):
-    """``key``: ``owner/repo#number``; ``why``: what it means for us, shown in the checklist."""
+    """``key``: ``owner/repo#number``; ``why``: what it means for us, shown in the checklist.
+
+    ``until``: what the tracker waits for: somebody upstream acknowledges it, or it is resolved
+    (merged, or closed as completed with a fix linked). None: only news matter.
+    """
 
     key: str
     why: str
+    until: Literal["acknowledged", "resolved"] | None = None
 
 
 class RecipeTable(_Table, frozen=True, kw_only=True):
@@ -140,16 +145,32 @@ class CheckTable(_Table, frozen=True, kw_only=True):
 
 
 class HumanTable(_Table, frozen=True, kw_only=True):
-    """A line of the checklist that only a person can tick."""
+    """A line of the checklist that only a person can tick.
+
+    ``every_bump``: a decision holds for one target revision only.
+    """
 
     name: str
     title: str
     why: str = ""
+    every_bump: bool = False
+
+
+class LineTable(_Table, frozen=True, kw_only=True):
+    """A line of the tracker's own list. ``items``: item ids or ``PREFIX*`` that answer it."""
+
+    title: str
+    items: tuple[str, ...]
 
 
 class ChecklistTable(_Table, frozen=True, kw_only=True):
-    """``blocking`` and ``advisory``: item ids or ``kind:*``; they override the defaults."""
+    """``blocking`` and ``advisory``: item ids or ``PREFIX*``; they override the defaults.
 
+    The longest match wins; an exact id in ``blocking`` that nothing judged counts as unknown.
+    ``lines``: the tracker's own list, in its order.
+    """
+
+    lines: tuple[LineTable, ...] = ()
     human: tuple[HumanTable, ...] = ()
     blocking: tuple[str, ...] = ()
     advisory: tuple[str, ...] = ()

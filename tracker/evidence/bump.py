@@ -7,7 +7,7 @@ from typing import Literal
 from tracker.evidence.base import Value
 from tracker.evidence.build import BuildDocument
 from tracker.evidence.check import CheckDocument
-from tracker.evidence.item import Item
+from tracker.evidence.item import Item, TrackerLine
 from tracker.evidence.pins import PinMove
 from tracker.evidence.rebase import RebaseDocument
 from tracker.evidence.revision import Revision
@@ -29,7 +29,10 @@ class Provenance(Value, frozen=True, kw_only=True):
 
 
 class BumpDocument(Value, frozen=True, kw_only=True, rename={"from_": "from", "schema_": "schema"}):
-    """One bump. A stage that did not run is None, and its items say why."""
+    """One bump. A stage that did not run is None, and its items say why.
+
+    ``lines``: the tracker's own list (config.checklist.lines), answered by ``items``.
+    """
 
     schema_: Literal["lloyal-track/bump/1"] = "lloyal-track/bump/1"
     verdict: Verdict
@@ -46,3 +49,4 @@ class BumpDocument(Value, frozen=True, kw_only=True, rename={"from_": "from", "s
     provenance: Provenance
     started_at: str
     seconds: float
+    lines: tuple[TrackerLine, ...] = ()

@@ -1,0 +1,51 @@
+"""Evidence -> items -> checklist, as Markdown, JSON, a terminal table and one HTML file.
+
+Pure: documents in, values and text out; reads no file but its own templates, and no clock. The same
+evidence gives the same bytes. It must never call anything better than its document does: a stage
+that did not run, and a thing that was configured but not judged, are ``unknown``.
+
+    stages = Stages(start=…, target=…, rebase=…, not_run={"build": "no compiler"})
+    found = items(config, stages)          # every line of the checklist
+    tracker_lines(config, found, stages)   # the tracker's own list, answered by them
+    forbidden_by(found)                    # ids; empty: the pin may move
+    conclusion(found, rebase)              # the verdict of the whole
+    sentence(found, move)                  # the verdict in one sentence
+    markdown(document), html(document), terminal(document)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracker.report.conclusion import conclusion, forbidden_by, sentence
+from tracker.report.draw import items
+from tracker.report.gathered import Stages
+from tracker.report.lines import tracker_lines
+
+if TYPE_CHECKING:
+    from tracker.evidence.bump import BumpDocument
+
+__all__ = [
+    "Stages",
+    "conclusion",
+    "forbidden_by",
+    "items",
+    "markdown",
+    "sentence",
+    "terminal",
+    "tracker_lines",
+]
+
+
+def markdown(document: BumpDocument) -> str:
+    """The checklist in Markdown; fits a pull request's body after ``publish`` cuts it."""
+    from tracker.report.checklist import markdown as render
+
+    return render(document)
+
+
+def terminal(document: BumpDocument, *, width: int | None = None) -> str:
+    """The table that ``bump`` ends with, coloured if stdout is a terminal (``NO_COLOR`` obeyed)."""
+    from tracker.report.table import terminal as render
+
+    return render(document, width=width)

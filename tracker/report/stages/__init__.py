@@ -1,0 +1,1 @@
+"""One module per stage: its document -> its items."""

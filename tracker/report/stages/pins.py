@@ -1,0 +1,48 @@
+"""Pins -> items: can each be read, and do they agree."""
+
+from __future__ import annotations
+
+from tracker.config import Config
+from tracker.evidence.item import Item
+from tracker.evidence.verdict import Status
+from tracker.report.gathered import Stages
+
+
+def items(config: Config, stages: Stages) -> tuple[Item, ...]:
+    """One per pin, read or configured.
+
+    A pin that can't be read blocks: it could not be moved either. One that reads fine but disagrees
+    with the others is shown and does not block: the move is what brings them together.
+    """
+    command = f"{stages.program} status"
+    found = []
+    for pin in stages.pins:
+        if pin.value is None:
+            status, said = Status.FAIL, f"cannot be read: {pin.why or 'no value found'}"
+        elif pin.why:
+            status, said = Status.ATTENTION, f"says {pin.value}: {pin.why}"
+        else:
+            status, said = Status.PASS, f"says {pin.value}"
+        found.append(
+            Item(
+                id=f"pin:{pin.name}",
+                title=pin.path,
+                status=status,
+                blocking=pin.value is None,
+                summary=said,
+                reproduce=command,
+            )
+        )
+    read = {pin.name for pin in stages.pins}
+    return tuple(found) + tuple(
+        Item(
+            id=f"pin:{table.name}",
+            title=table.path,
+            status=Status.UNKNOWN,
+            blocking=True,
+            summary="configured, but it was not read in this run",
+            reproduce=command,
+        )
+        for table in config.pins
+        if table.name not in read
+    )
