@@ -97,6 +97,8 @@ def run_app(app: typer.Typer) -> NoReturn:
         _exit_with(fault, wants_json=wants_json)
     except (KeyboardInterrupt, _Terminated):
         _say_interrupted(wants_json=wants_json)
+    if code == _INTERRUPTED:  # Typer turns KeyboardInterrupt into this, without a word
+        _say_interrupted(wants_json=wants_json)
     raise SystemExit(code if isinstance(code, int) else 0)
 
 
@@ -138,6 +140,7 @@ def _exit_with(fault: Exception, *, wants_json: bool) -> NoReturn:
     raise SystemExit(known.exit_code)
 
 
+_INTERRUPTED = 130
 _REPORT_IT = "Nothing was moved; please report it with the lines above."
 _MENDABLE = {
     errno.ENOSPC: "free some space and run it again",
@@ -179,7 +182,7 @@ def _say_interrupted(*, wants_json: bool) -> NoReturn:
         "interrupted",
         "",
         "nothing was moved; run the same command again to go on",
-        130,
+        _INTERRUPTED,
         wants_json=wants_json,
     )
-    raise SystemExit(130)
+    raise SystemExit(_INTERRUPTED)
