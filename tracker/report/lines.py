@@ -63,4 +63,6 @@ def _state(answering: list[Item], waiting: dict[str, str]) -> Literal["done", "o
 def _said(item: Item, missing: str) -> str:
     if item.accepted:
         return f"accepted: {item.accepted}"
+    if item.status is Status.HUMAN:
+        return f"waits for a person: {item.summary}"
     return f"{item.summary}; {missing}" if missing and missing not in item.summary else item.summary

@@ -137,10 +137,10 @@ def _judged(row: CheckRow, baseline: CheckRow | None) -> tuple[Status, str]:
     if doubt is not None:
         return doubt
     if not is_prefill(row):
-        said = row.why or f"{plural(len(row.warnings), 'warning')}"
-        if row.warnings and row.geometry == "none":
+        if row.geometry == "none" and row.warnings:
             return Status.FAIL, f"warns {_times(row)} without any image"
-        return STATUS_OF[row.verdict], said
+        plain = "no warning, as it should be" if row.geometry == "none" else str(row.verdict)
+        return STATUS_OF[row.verdict], row.why or plain
     if row.logits_digest is None:
         return Status.UNKNOWN, "no logits, so nothing shows that the image was processed"
     if row.variant == "baseline":

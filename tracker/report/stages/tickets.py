@@ -104,19 +104,20 @@ def awaited(table: TicketTable, ticket: TicketResult | None) -> str:
     An issue that was closed as completed with no fix linked is not resolved: bots close that way.
     """
     state = ticket.state if ticket else None
-    if table.until is None:
+    if table.until is None or (state and _reached(table.until, state)):
         return ""
     if state is None:
         return "its state is not known"
-    if _resolved(state) or (table.until == "acknowledged" and state.acknowledged):
-        return ""
     if table.until == "acknowledged":
         return "not acknowledged yet"
     if state.state == "open":
         return "not resolved yet"
-    if state.state_reason == "completed":
-        return "closed without a fix commit"
-    return f"not resolved: {describe(state)}"
+    completed = state.state_reason == "completed"
+    return "closed without a fix commit" if completed else f"not resolved: {describe(state)}"
+
+
+def _reached(until: str, state: TicketState) -> bool:
+    return _resolved(state) or (until == "acknowledged" and bool(state.acknowledged))
 
 
 def _resolved(state: TicketState) -> bool:
