@@ -16,10 +16,10 @@ class Item(Value, frozen=True, kw_only=True):
     ``check:image-512/patched``, ``pin:default``, ``human:discriminator``. ``summary``: one sentence
     that says what was found. ``evidence``: further lines, may be empty. ``details``: lines for the
     reader that an acceptance does not bind, because they change without a change of meaning (line
-    numbers, digests of this machine's files). ``reproduce``: the command that shows it again, or "".
-    ``blocking``: whether a status other than pass forbids the pin to move. ``accepted``: a human's
-    recorded reason with its date, or "". ``lapsed``: a recorded reason that no longer counts because
-    the evidence changed, or "".
+    numbers, digests of this machine's files). ``reproduce``: the command that shows it again, or
+    "". ``blocking``: whether a status other than pass forbids the pin to move. ``accepted``: a
+    human's recorded reason with its date, or "". ``lapsed``: a recorded reason that no longer counts
+    because the evidence changed, or "".
     """
 
     id: str

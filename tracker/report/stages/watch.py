@@ -79,7 +79,7 @@ def _region(region: RegionResult, command: str) -> Item:
     if region.diff:
         # Line numbers move with every revision; the changed lines themselves are what was judged.
         body = [line for line in region.diff.splitlines() if line[:1] in "+-"]
-        evidence.append(f"{added} lines added, {removed} removed (change {digest(body)})")
+        evidence.append(f"change {digest(body)}")
     if region.from_ or region.to:
         details.append(f"{span(region.from_)} -> {span(region.to)}")
     if region.commits == "unknown":
@@ -105,7 +105,7 @@ def _region(region: RegionResult, command: str) -> Item:
 
 
 def _region_said(region: RegionResult, added: int, removed: int) -> str:
-    size = f": {added} lines added, {removed} removed" if region.diff else ""
+    size = f", +{added} -{removed} lines" if region.diff else ""
     said = {
         RegionStatus.UNCHANGED: "unchanged",
         RegionStatus.COSMETIC: "unchanged but for comments or white space",

@@ -1,0 +1,273 @@
+"""A bump document, arranged for a reader: what Markdown, HTML and terminal have in common.
+
+Arranges and counts; judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tracker.evidence.bump import BumpDocument
+from tracker.evidence.check import CheckRow
+from tracker.evidence.item import Item
+from tracker.evidence.revision import Revision
+from tracker.evidence.verdict import Status
+from tracker.report.standing import BADNESS, STATUS_OF, worst_status
+
+# Kind -> heading, and the question that its items answer. In the order of the checklist.
+KINDS = {
+    "pin": ("Pins", "Where is the revision written, and do all places agree?"),
+    "patch": ("Patches", "Does each carried patch still apply, and still mean the same?"),
+    "region": ("Watched code", "What did upstream do to the code we depend on?"),
+    "routing": ("Routing", "Which class does each model get now?"),
+    "build": ("Native core", "Does it compile, without and with the patches?"),
+    "check": ("Behaviour", "Is the patch still needed, enough and harmless?"),
+    "ticket": ("Tickets", "Did anything happen in the threads we follow?"),
+    "human": ("For a person", "What can no machine tell?"),
+}
+STATUS_ORDER = tuple(reversed(BADNESS))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Items of one kind. ``commands``: what shows them again, each once, in order."""
+
+    kind: str
+    title: str
+    question: str
+    items: tuple[Item, ...]
+
+    @property
+    def status(self) -> Status:
+        return worst_status(item.status for item in self.items)
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        if self.kind == "human":  # their command decides, it shows nothing
+            return ()
+        return tuple(dict.fromkeys(item.reproduce for item in self.items if item.reproduce))
+
+    @property
+    def titled(self) -> bool:
+        """Whether a title says more than the key and the sentence do."""
+        return self.kind in ("patch", "ticket", "human")
+
+    @property
+    def evidence(self) -> bool:
+        """Whether any item has lines to show."""
+        return any(item.evidence or item.details for item in self.items)
+
+    @property
+    def counted(self) -> str:
+        """``3 pass, 1 attention``."""
+        return counted(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Items of one kind and status that say the same; ``said`` is what they share."""
+
+    items: tuple[Item, ...]
+    said: str
+
+    @property
+    def first(self) -> Item:
+        return self.items[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One scenario on one core. ``text``: warnings per model, said once where they agree."""
+
+    text: str
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """A column of the behaviour table: one variant at one revision."""
+
+    revision: str
+    variant: str
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """Scenario x core; a cell is None where nothing ran."""
+
+    cores: tuple[Core, ...]
+    rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything that a template needs, arranged."""
+
+    document: BumpDocument
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        found: dict[str, list[Item]] = {kind: [] for kind in KINDS}
+        for item in self.document.items:
+            found.setdefault(item.kind, []).append(item)
+        return tuple(
+            Group(kind, *KINDS.get(kind, (kind.capitalize(), "")), tuple(items))
+            for kind, items in found.items()
+            if items
+        )
+
+    @property
+    def counts(self) -> tuple[tuple[Status, int], ...]:
+        """How many of each status, worst first, none left out."""
+        return tuple(
+            (status, sum(item.status is status for item in self.document.items))
+            for status in STATUS_ORDER
+        )
+
+    @property
+    def forbidding(self) -> tuple[Bundle, ...]:
+        return bundles(item for item in self.document.items if item.forbids)
+
+    @property
+    def worth_a_look(self) -> tuple[Bundle, ...]:
+        """Neither passing nor forbidding, nor waiting for a person, nor decided; worst first."""
+        shown = [
+            item
+            for item in self.document.items
+            if item.status not in (Status.PASS, Status.HUMAN)
+            and not item.forbids
+            and not item.accepted
+        ]
+        return bundles(sorted(shown, key=lambda item: STATUS_ORDER.index(item.status)))
+
+    @property
+    def waiting(self) -> tuple[Item, ...]:
+        """For a person, undecided."""
+        return tuple(
+            item
+            for item in self.document.items
+            if item.status is Status.HUMAN and not item.accepted and not item.forbids
+        )
+
+    @property
+    def decided(self) -> tuple[Item, ...]:
+        return tuple(item for item in self.document.items if item.accepted)
+
+    @property
+    def provenance(self) -> tuple[tuple[str, str], ...]:
+        """Name and value, the command first; the two revisions are shown on their own."""
+        made = self.document.provenance
+        return (
+            ("command", made.command),
+            ("tool", made.tool),
+            ("patch set", made.series_digest),
+            ("configuration", made.config_digest),
+            ("compiler", made.compiler),
+            ("git", made.git),
+            ("python", made.python),
+            ("started", self.document.started_at),
+            ("took", f"{self.document.seconds:.0f} s"),
+        )
+
+    @property
+    def behaviour(self) -> Behaviour | None:
+        return behaviour(self.document)
+
+
+def counted(items: Iterable[Item]) -> str:
+    """``3 pass, 1 attention``, best first; "" of none."""
+    listed = list(items)
+    pairs = ((status, sum(item.status is status for item in listed)) for status in BADNESS)
+    return ", ".join(f"{count} {status}" for status, count in pairs if count)
+
+
+def bundles(items: Iterable[Item]) -> tuple[Bundle, ...]:
+    """Items of one kind and status whose sentences start alike (up to the first ``;``) together.
+
+    Six threads that were not polled for one reason are one line.
+    """
+    found: dict[tuple[str, Status, str], list[Item]] = {}
+    for item in items:
+        start = item.summary.partition(";")[0]
+        found.setdefault((item.kind, item.status, start), []).append(item)
+    return tuple(
+        Bundle(tuple(group), group[0].summary if len(group) == 1 else start)
+        for (_, _, start), group in found.items()
+    )
+
+
+def key_of(item: Item) -> str:
+    """The item's id without its kind."""
+    return item.id.partition(":")[2]
+
+
+def revision_name(revision: Revision) -> str:
+    """``0.3.36 (0c1e57098)``: what a reader knows it by, with upstream's id."""
+    upstream = revision.upstream_commit or revision.commit
+    return revision.name if revision.name == upstream[:12] else f"{revision.name} ({upstream[:12]})"
+
+
+def behaviour(document: BumpDocument) -> Behaviour | None:
+    """The table of the check; None if nothing ran.
+
+    Columns pin before target, baseline before patched; rows in the order of the plan.
+    """
+    rows = document.check.rows if document.check else ()
+    if not rows:
+        return None
+    names = {document.from_.commit: document.from_.name, document.to.commit: document.to.name}
+    order = [document.from_.commit, document.to.commit]
+    present = dict.fromkeys((row.revision, row.variant) for row in rows)
+    cores = sorted(
+        present,
+        key=lambda core: (order.index(core[0]) if core[0] in order else len(order), core),
+    )
+    by_id = {item.id: item for item in document.items}
+    return Behaviour(
+        cores=tuple(
+            Core(revision=names.get(revision, revision[:12]), variant=variant)
+            for revision, variant in cores
+        ),
+        rows=tuple(
+            (
+                scenario,
+                tuple(
+                    _cell(
+                        [
+                            row
+                            for row in rows
+                            if (row.scenario, row.revision, row.variant) == (scenario, *core)
+                        ],
+                        by_id,
+                        at_target=document.check is not None and core[0] == document.check.revision,
+                    )
+                    for core in cores
+                ),
+            )
+            for scenario in dict.fromkeys(row.scenario for row in rows)
+        ),
+    )
+
+
+def _cell(rows: list[CheckRow], by_id: dict[str, Item], *, at_target: bool) -> Cell | None:
+    if not rows:
+        return None
+    counts = {row.arch: _count(row) for row in rows}
+    text = (
+        next(iter(counts.values()))
+        if len(set(counts.values())) == 1
+        else ", ".join(f"{arch} {count}" for arch, count in counts.items())
+    )
+    name = f"check:{rows[0].scenario}/{rows[0].variant}"
+    item = by_id.get(name if at_target else f"{name}@{rows[0].revision[:12]}")
+    status = item.status if item else worst_status(STATUS_OF[row.verdict] for row in rows)
+    return Cell(text, status)
+
+
+def _count(row: CheckRow) -> str:
+    if row.rc is None:
+        return "no end"
+    if row.rc:
+        return f"signal {-row.rc}" if row.rc < 0 else f"rc {row.rc}"
+    return str(len(row.warnings))
