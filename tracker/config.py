@@ -117,12 +117,18 @@ class TicketTable(_Table, frozen=True, kw_only=True):
 
 
 class RecipeTable(_Table, frozen=True, kw_only=True):
-    """How the native core is built. ``options``: CMake cache entries (``-DKEY=VALUE``)."""
+    """How the native core is built. ``options``: CMake cache entries (``-DKEY=VALUE``).
+
+    ``backends``: those that the result must contain. ``unity``: several sources may be compiled as
+    one, where the revision allows it.
+    """
 
     targets: tuple[str, ...]
     options: dict[str, str] = {}
     cxx_flags: str = ""
     c_flags: str = ""
+    backends: tuple[Literal["cpu", "metal", "cuda", "vulkan"], ...] = ("cpu",)
+    unity: bool = True
     timeout_s: int = 3600
 
 
