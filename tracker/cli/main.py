@@ -15,6 +15,7 @@ from tracker.cli.session import Session, run_app
 # of the command's own name. In the order a newcomer needs them.
 _COMMANDS = {
     "doctor": "Start here",
+    "checklist": "The whole answer",
 }
 
 _SUMMARY = """Carry patches on a fast upstream, and move the pin only on evidence.

@@ -12,6 +12,7 @@ from tracker.evidence.base import Value
 from tracker.evidence.build import BuildDocument
 from tracker.evidence.bump import BumpDocument
 from tracker.evidence.check import CheckDocument
+from tracker.evidence.checklist import ChecklistDocument
 from tracker.evidence.doctor import DoctorDocument
 from tracker.evidence.error import ErrorDocument
 from tracker.evidence.rebase import RebaseDocument
@@ -22,6 +23,7 @@ DOCUMENTS: tuple[type[Value], ...] = (
     BuildDocument,
     BumpDocument,
     CheckDocument,
+    ChecklistDocument,
     DoctorDocument,
     ErrorDocument,
     RebaseDocument,

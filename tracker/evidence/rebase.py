@@ -109,7 +109,8 @@ class PatchResult(Value, frozen=True, kw_only=True):
 
     ``alone`` is None for a patch that requires another. ``form``: the file that was used.
     ``culprit`` is "unknown" on a snapshot history, None where nothing is to blame.
-    ``why``: one sentence for a human, "" where the outcome says it all.
+    ``why``: one sentence for a human, "" where the outcome says it all. ``diff``: the patch as it
+    stands on the target, "" if it does not.
     """
 
     name: str
@@ -124,6 +125,7 @@ class PatchResult(Value, frozen=True, kw_only=True):
     culprit: Culprit | Literal["unknown"] | None
     conflict: Conflict | None
     why: str = ""
+    diff: str = ""
 
     @property
     def verdict(self) -> Verdict:

@@ -24,11 +24,14 @@ from tracker.report.lines import tracker_lines
 
 if TYPE_CHECKING:
     from tracker.evidence.bump import BumpDocument
+    from tracker.evidence.checklist import ChecklistDocument
 
 __all__ = [
     "Stages",
+    "checklist",
     "conclusion",
     "forbidden_by",
+    "html",
     "items",
     "markdown",
     "sentence",
@@ -37,9 +40,33 @@ __all__ = [
 ]
 
 
+def checklist(document: BumpDocument) -> ChecklistDocument:
+    """The checklist as a document of its own, for ``checklist --json``."""
+    from tracker.evidence.checklist import ChecklistDocument
+
+    return ChecklistDocument(
+        verdict=document.verdict,
+        summary=document.summary,
+        from_=document.from_,
+        to=document.to,
+        items=document.items,
+        lines=document.lines,
+        pin=document.pin,
+        provenance=document.provenance,
+        started_at=document.started_at,
+    )
+
+
 def markdown(document: BumpDocument) -> str:
     """The checklist in Markdown; fits a pull request's body after ``publish`` cuts it."""
-    from tracker.report.checklist import markdown as render
+    from tracker.report.markdown_sheet import markdown as render
+
+    return render(document)
+
+
+def html(document: BumpDocument) -> str:
+    """One self-contained page: no script, nothing loaded from elsewhere."""
+    from tracker.report.page import html as render
 
     return render(document)
 

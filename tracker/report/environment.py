@@ -58,6 +58,11 @@ def markdown_environment() -> Environment:
     return environment
 
 
+def page_environment() -> Environment:
+    """For the .html and .svg templates: everything is escaped."""
+    return _bare(autoescape=True)
+
+
 def _bare(*, autoescape: bool) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(bundled("templates"), encoding="utf-8"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -11,10 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tracker.evidence.bump import BumpDocument
-from tracker.evidence.item import Item
 from tracker.evidence.verdict import Status, Verdict
-from tracker.report.standing import plural, worst_status
-from tracker.report.view import Behaviour, Bundle, Group, View, bundles, key_of, revision_name
+from tracker.report.glance import glance, named
+from tracker.report.view import Bundle, View, revision_name
 
 _STYLES = {
     Status.PASS: "green",
@@ -28,14 +26,6 @@ _VERDICT_STYLES = {
     Verdict.ATTENTION: "bold yellow",
     Verdict.UNKNOWN: "bold magenta",
 }
-_NAMES_SHOWN = 3
-_SCENARIOS_SHOWN = 6
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    status: Status
-    said: str
 
 
 def terminal(document: BumpDocument, *, width: int | None = None) -> str:
@@ -69,13 +59,10 @@ def _parts(view: View) -> Iterator[RenderableType]:
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for group in view.groups:
-        for number, row in enumerate(_rows(group, view.behaviour)):
-            table.add_row(
-                Text(row.status, _STYLES[row.status]),
-                Text("" if number else group.title, "bold"),
-                Text(_plain(row.said)),
-            )
+    for row in glance(view):
+        table.add_row(
+            Text(row.status, _STYLES[row.status]), Text(row.title, "bold"), Text(_plain(row.said))
+        )
     yield Padding(table, (0, 0, 0, 1))
     yield ""
     yield Text.assemble(
@@ -89,65 +76,11 @@ def _parts(view: View) -> Iterator[RenderableType]:
 def _forbidding(bundle: Bundle) -> RenderableType:
     said = Text.assemble(
         (f"{bundle.first.status}  ", _STYLES[bundle.first.status]),
-        _plain(f"{_named(bundle)}: {bundle.said}"),
+        _plain(f"{named(bundle)}: {bundle.said}"),
     )
     if bundle.first.reproduce:
         said.append(f"\n  see: {_plain(bundle.first.reproduce)}", "dim")
     return Padding(said, (0, 0, 0, 2))
-
-
-def _rows(group: Group, behaviour: Behaviour | None) -> Iterator[_Row]:
-    if group.kind == "check" and behaviour is not None:
-        yield from _behaviour_rows(group, behaviour)
-        return
-    if group.kind == "human":
-        for status in dict.fromkeys(item.status for item in group.items):
-            names = [key_of(item) for item in group.items if item.status is status]
-            yield _Row(status, ", ".join(names))
-        return
-    for bundle in bundles(group.items):
-        yield _Row(bundle.first.status, _said(group.kind, bundle))
-
-
-def _said(kind: str, bundle: Bundle) -> str:
-    count = len(bundle.items)
-    passing = bundle.first.status is Status.PASS
-    if kind == "patch" and passing:
-        return f"{plural(count, 'patch')} rebased: {bundle.said}"
-    return f"{_named(bundle)}: {bundle.said}"
-
-
-def _named(bundle: Bundle) -> str:
-    """The keys of the items, or how many there are if they are many."""
-    if len(bundle.items) > _NAMES_SHOWN:
-        return plural(len(bundle.items), bundle.first.kind)
-    return ", ".join(key_of(item) for item in bundle.items)
-
-
-def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[_Row]:
-    """Warnings without -> with the patch, a line per scenario; then what stands in no cell."""
-    shown = behaviour.rows[:_SCENARIOS_SHOWN]
-    for scenario, cells in shown:
-        counts = " → ".join(cell.text if cell else "not run" for cell in cells)
-        statuses = [cell.status if cell else Status.UNKNOWN for cell in cells]
-        yield _Row(worst_status(statuses), f"{counts} warnings {_where(scenario)}")
-    covered = {scenario for scenario, _ in shown}
-    rest = [item for item in group.items if _scenario(item) not in covered]
-    wrong = [item for item in group.items if item.status is not Status.PASS and item not in rest]
-    for bundle in bundles([*wrong, *rest]):
-        yield _Row(bundle.first.status, f"{_named(bundle)}: {bundle.said}")
-    prefills = [item for item in group.items if "bit-equal" in item.summary]
-    if prefills and all(item.status is Status.PASS for item in prefills):
-        yield _Row(Status.PASS, "logits bit-equal with and without the patch")
-
-
-def _where(scenario: str) -> str:
-    size = scenario.removeprefix("image-")
-    return f"at n_ubatch {size}" if size.isdigit() else f"in scenario {scenario}"
-
-
-def _scenario(item: Item) -> str:
-    return key_of(item).partition("/")[0]
 
 
 def _plain(text: str) -> str:

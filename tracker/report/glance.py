@@ -1,0 +1,84 @@
+"""The whole checklist in a dozen rows: what the terminal table and the top of each report show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tracker.evidence.item import Item
+from tracker.evidence.verdict import Status
+from tracker.report.standing import plural, worst_status
+from tracker.report.view import Behaviour, Bundle, Group, View, bundles, key_of
+
+_NAMES_SHOWN = 3
+_SCENARIOS_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row. ``title``: of its group, "" if the row above carries it already."""
+
+    kind: str
+    title: str
+    status: Status
+    said: str
+
+
+def glance(view: View) -> tuple[Row, ...]:
+    """At least one row a group; items that say the same share one."""
+    return tuple(
+        Row(group.kind, "" if number else group.title, status, said)
+        for group in view.groups
+        for number, (status, said) in enumerate(_rows(group, view.behaviour))
+    )
+
+
+def named(bundle: Bundle) -> str:
+    """The keys of the items, or how many there are if they are many."""
+    if len(bundle.items) > _NAMES_SHOWN:
+        return plural(len(bundle.items), bundle.first.kind)
+    return ", ".join(key_of(item) for item in bundle.items)
+
+
+def _rows(group: Group, behaviour: Behaviour | None) -> Iterator[tuple[Status, str]]:
+    if group.kind == "check" and behaviour is not None:
+        yield from _behaviour_rows(group, behaviour)
+    elif group.kind == "human":
+        for status in dict.fromkeys(item.status for item in group.items):
+            names = [key_of(item) for item in group.items if item.status is status]
+            yield status, ", ".join(names)
+    else:
+        for bundle in bundles(group.items):
+            yield bundle.first.status, _said(group.kind, bundle)
+
+
+def _said(kind: str, bundle: Bundle) -> str:
+    if kind == "patch" and bundle.first.status is Status.PASS:
+        return f"{plural(len(bundle.items), 'patch')} rebased: {bundle.said}"
+    return f"{named(bundle)}: {bundle.said}"
+
+
+def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status, str]]:
+    """Warnings without -> with the patch, a row per scenario; then what stands in no such row."""
+    shown = behaviour.rows[:_SCENARIOS_SHOWN]
+    for scenario, cells in shown:
+        counts = " → ".join(cell.text if cell else "not run" for cell in cells)
+        statuses = [cell.status if cell else Status.UNKNOWN for cell in cells]
+        yield worst_status(statuses), f"{counts} warnings {_where(scenario)}"
+    covered = {scenario for scenario, _ in shown}
+    rest = [item for item in group.items if _scenario(item) not in covered]
+    wrong = [item for item in group.items if item.status is not Status.PASS and item not in rest]
+    for bundle in bundles([*wrong, *rest]):
+        yield bundle.first.status, f"{named(bundle)}: {bundle.said}"
+    compared = [item for item in group.items if "bit-equal" in item.summary]
+    if compared and all(item.status is Status.PASS for item in compared):
+        yield Status.PASS, "logits bit-equal with and without the patch"
+
+
+def _where(scenario: str) -> str:
+    size = scenario.removeprefix("image-")
+    return f"at n_ubatch {size}" if size.isdigit() else f"in scenario {scenario}"
+
+
+def _scenario(item: Item) -> str:
+    return key_of(item).partition("/")[0]

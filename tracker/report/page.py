@@ -1,0 +1,163 @@
+"""A bump document -> one self-contained HTML file, from templates/report.html.
+
+No script, nothing loaded: the content policy in the head allows only the one style sheet, by its
+digest. Everything that comes from a document is escaped by the template engine.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from tracker.bundled import bundled
+from tracker.evidence.bump import BumpDocument
+from tracker.evidence.verdict import Status, Verdict
+from tracker.evidence.watch import RoutingAnswer
+from tracker.report.environment import page_environment
+from tracker.report.glance import glance
+from tracker.report.stages.check import real_classes
+from tracker.report.standing import STATUS_OF, worst_status
+from tracker.report.view import View
+
+GLYPHS = {
+    Status.PASS: "✓",
+    Status.ATTENTION: "!",
+    Status.FAIL: "✗",
+    Status.UNKNOWN: "?",
+    Status.HUMAN: "☐",
+}
+LINE_TONES = {"done": Status.PASS, "open": Status.HUMAN, "unknown": Status.UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    anchor: str
+    title: str
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class _RoutingRow:
+    arch: str
+    when: str
+    before: tuple[RoutingAnswer, ...]
+    after: tuple[RoutingAnswer, ...]
+    measured: tuple[str, ...]
+
+
+def html(document: BumpDocument) -> str:
+    """The page. Same document, same bytes."""
+    view = View(document)
+    style, digest = _style()
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            document=document,
+            view=view,
+            glance=glance(view),
+            sections=_sections(view),
+            routing=_routing(document),
+            patches=_patches(document),
+            diffs=_diffs(document),
+            timeline=None,
+            soak=None,
+            glyphs=GLYPHS,
+            line_tones=LINE_TONES,
+            style=style,
+            style_digest=digest,
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = page_environment()
+    environment.filters["anchor"] = anchor
+    environment.filters["diff_lines"] = lambda text: list(diff_lines(text))
+    environment.filters["tone"] = tone
+    return environment
+
+
+@cache
+def _style() -> tuple[Markup, str]:
+    """The style sheet, and its digest as a content policy names it."""
+    text = (bundled("templates") / "report.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Markup(text), f"sha256-{digest}"  # noqa: S704  (our own file)
+
+
+def tone(verdict: Verdict) -> Status:
+    """The colours of a verdict are those of its status."""
+    return STATUS_OF[verdict]
+
+
+def anchor(item_id: str) -> str:
+    """An id for links inside the page: readable, and different for different items."""
+    plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in item_id)
+    return f"{plain}-{hashlib.sha256(item_id.encode()).hexdigest()[:6]}"
+
+
+def diff_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Each line of a unified diff with its kind: ``add``, ``del``, ``hunk`` or ``same``."""
+    for line in text.splitlines():
+        if line.startswith(("+++", "---", "@@", "diff ", "index ")):
+            yield "hunk", line
+        elif line.startswith("+"):
+            yield "add", line
+        elif line.startswith("-"):
+            yield "del", line
+        else:
+            yield "same", line
+
+
+def _sections(view: View) -> list[_Section]:
+    items = view.document.items
+    open_items = [item for item in items if item.status is not Status.PASS and not item.accepted]
+    needs = worst_status(item.status for item in open_items) if open_items else Status.PASS
+    listed = [_Section("needs", "Needs you", needs)]
+    if view.document.lines:
+        states = [LINE_TONES[line.state] for line in view.document.lines]
+        listed.append(_Section("tracker", "Tracker", worst_status(states)))
+    listed += [_Section(group.kind, group.title, group.status) for group in view.groups]
+    listed.append(_Section("provenance", "Provenance", Status.PASS))
+    return listed
+
+
+def _routing(document: BumpDocument) -> list[_RoutingRow]:
+    measured = real_classes(document.check)
+    return [
+        _RoutingRow(
+            arch=found.arch,
+            when=found.when,
+            before=found.from_,
+            after=found.to,
+            measured=measured.get(found.arch.removeprefix("LLM_ARCH_").lower(), ())
+            if found.when == "default"
+            else (),
+        )
+        for found in (document.watch.routing if document.watch else ())
+    ]
+
+
+def _patches(document: BumpDocument) -> dict[str, object]:
+    """Item id -> the patch behind it."""
+    return {
+        f"patch:{patch.name}": patch
+        for patch in (document.rebase.patches if document.rebase else ())
+    }
+
+
+def _diffs(document: BumpDocument) -> dict[str, str]:
+    """Item id -> what upstream changed there."""
+    return {
+        f"region:{region.name}": region.diff
+        for region in (document.watch.regions if document.watch else ())
+        if region.diff
+    }
