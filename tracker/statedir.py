@@ -1,4 +1,4 @@
-"""The one folder that holds all state: its layout, its lock, and writing a file whole or not at all.
+"""The one folder that holds all state: its layout, its lock, and writing a file whole or not.
 
 Everything here is ours to rewrite; nothing outside the folder is touched, except by ``pins``.
 """
@@ -47,6 +47,11 @@ class StateDir:
     @property
     def tickets(self) -> Path:
         return self.folder / "tickets.json"
+
+    @property
+    def operation(self) -> Path:
+        """The one unfinished operation, if there is one."""
+        return self.folder / "operation.json"
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

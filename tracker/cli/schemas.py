@@ -16,6 +16,7 @@ from tracker.evidence.checklist import ChecklistDocument
 from tracker.evidence.doctor import DoctorDocument
 from tracker.evidence.error import ErrorDocument
 from tracker.evidence.rebase import RebaseDocument
+from tracker.evidence.status import StatusDocument
 from tracker.evidence.tickets import TicketsDocument
 from tracker.evidence.watch import WatchDocument
 
@@ -27,6 +28,7 @@ DOCUMENTS: tuple[type[Value], ...] = (
     DoctorDocument,
     ErrorDocument,
     RebaseDocument,
+    StatusDocument,
     TicketsDocument,
     WatchDocument,
 )

@@ -1,0 +1,82 @@
+"""``lloyal-track status``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracker.cli.session import finish, session
+
+if TYPE_CHECKING:
+    from tracker.evidence.status import StatusDocument
+    from tracker.statedir import StateDir
+
+
+def status(
+    context: typer.Context,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Where are we? The last bump in short, from stored evidence; contacts nobody."""
+    from tracker.statedir import StateDir
+
+    document = _document(StateDir(session(context).config().state_dir))
+    finish(document, json=json, show=lambda: _text(document))
+
+
+def _document(state: StateDir) -> StatusDocument:
+    from tracker.cli.last import last_bump
+    from tracker.evidence.status import StatusDocument
+    from tracker.evidence.verdict import Status, Verdict
+
+    operation = _open_operation(state)
+    if not state.bump.exists():
+        return StatusDocument(
+            verdict=Verdict.UNKNOWN,
+            summary="no bump was run with this configuration yet",
+            pin="",
+            target="",
+            at="",
+            forbidden_by=(),
+            open_items=(),
+            operation=operation,
+        )
+    last = last_bump(state.bump)
+    return StatusDocument(
+        verdict=last.verdict,
+        summary=last.summary,
+        pin=last.to.name if last.pin.outcome in ("moved", "already-there") else last.from_.name,
+        target=last.to.name,
+        at=last.started_at,
+        forbidden_by=last.pin.forbidden_by,
+        open_items=tuple(
+            item.id
+            for item in last.items
+            if item.status is not Status.PASS and not item.accepted and not item.forbids
+        ),
+        operation=operation,
+    )
+
+
+def _open_operation(state: StateDir) -> str:
+    import json as codec
+
+    try:
+        return str(codec.loads(state.operation.read_bytes())["kind"])
+    except FileNotFoundError:
+        return ""
+    except (ValueError, KeyError, TypeError):
+        return "unreadable"
+
+
+def _text(document: StatusDocument) -> str:
+    lines = [document.summary]
+    if document.at:
+        lines.append(f"  last run   {document.at}, target {document.target}: {document.verdict}")
+    else:
+        lines.append("  next       lloyal-track bump --to master --dry-run")
+    if document.operation:
+        lines.append(f"  unfinished {document.operation}: lloyal-track resume, or abort")
+    lines += [f"  forbids    {item}" for item in document.forbidden_by]
+    lines += [f"  open       {item}" for item in document.open_items]
+    return "\n".join(lines)
