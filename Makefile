@@ -9,19 +9,26 @@ PYTEST := $(BIN)/python -m pytest
 JOBS   ?= 2
 
 .DELETE_ON_ERROR:
-.PHONY: bump test check lint format bench lock clean help
+.PHONY: bump test test-browser check lint format bench lock clean help
 
 help: ## these lines
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 bump: $(READY) ## the main job on real upstream code: move the pin if the evidence allows it
 	$(BIN)/lloyal-track --config archives.toml bump --to master
 
 test: lint ## everything: the fast gate and all tests, native ones included
-	$(PYTEST) -n $(JOBS) --dist loadgroup
+	$(PYTEST) -n $(JOBS) --dist loadgroup -m "not browser"
+
+test-browser: $(READY) ## the report in a headless Chromium, installed by apt if there is none
+	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	  sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
+	  $$sudo apt-get update -qq && \
+	  $$sudo apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; }
+	$(PYTEST) -m browser
 
 check: lint ## the fast gate: format, lint, types, import contract, workflows, fast tests
-	$(PYTEST) -n $(JOBS) --dist loadgroup -m "not native and not archives"
+	$(PYTEST) -n $(JOBS) --dist loadgroup -m "not native and not archives and not browser"
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

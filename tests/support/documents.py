@@ -5,6 +5,7 @@ The facts are those that were measured on the two revisions; ids and diffs are m
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -27,7 +28,7 @@ from tracker.evidence.rebase import (
 )
 from tracker.evidence.revision import Revision, Source
 from tracker.evidence.tickets import TicketOutcome, TicketResult, TicketsDocument, TicketState
-from tracker.evidence.verdict import Verdict
+from tracker.evidence.verdict import Status, Verdict
 from tracker.evidence.watch import (
     RegionResult,
     RegionStatus,
@@ -37,6 +38,8 @@ from tracker.evidence.watch import (
     Span,
     WatchDocument,
 )
+from tracker.report.plot import Curve, Plot
+from tracker.report.timeline import Stretch, Timeline, Track, Turn, Visited
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -387,4 +390,66 @@ def bump(
         started_at="2026-12-01T06:00:00Z",
         seconds=212.4,
         lines=report.tracker_lines(used, drawn, gathered),
+    )
+
+
+def timeline() -> Timeline:
+    """A sweep of 1,160 revisions with four break points, two of them close together."""
+    count = 1160
+
+    def stretches(*cuts: tuple[int, str, Status]) -> tuple[Stretch, ...]:
+        ends = [first for first, _, _ in cuts[1:]] + [count]
+        return tuple(
+            Stretch(first, end - 1, state, status)
+            for (first, state, status), end in zip(cuts, ends, strict=True)
+        )
+
+    start = datetime.date(2026, 6, 8)
+    return Timeline(
+        lead="1160 revisions; the whole series is clean up to b10741.",
+        revisions=tuple(
+            Visited(
+                commit=f"{index:040x}",
+                date=(start + datetime.timedelta(days=index // 14)).isoformat(),
+                name=f"b{9581 + index}",
+            )
+            for index in range(count)
+        ),
+        tracks=(
+            Track(
+                "patch:0001-recurrent-memory",
+                stretches(
+                    (0, "unchanged", Status.PASS),
+                    (212, "offset", Status.PASS),
+                    (870, "conflict", Status.FAIL),
+                    (902, "offset", Status.PASS),
+                ),
+            ),
+            Track("region:find_slot", stretches((0, "unchanged", Status.PASS))),
+            Track(
+                "region:seq_rm",
+                stretches((0, "unchanged", Status.PASS), (640, "changed", Status.ATTENTION)),
+            ),
+            Track("routing:qwen35", stretches((0, "llama_memory_hybrid", Status.PASS))),
+        ),
+        turns=(
+            Turn(212, "patch:0001-recurrent-memory", "#26623", "rollback", "unchanged", "offset"),
+            Turn(640, "region:seq_rm", "#27100", "single use", "unchanged", "changed"),
+            Turn(870, "patch:0001-recurrent-memory", "#27501", "cells", "offset", "conflict"),
+            Turn(902, "patch:0001-recurrent-memory", "#27533", "revert", "conflict", "offset"),
+        ),
+    )
+
+
+def soak() -> Plot:
+    """500 turns: the baseline grows, the patched core does not."""
+    turns = range(500)
+    return Plot(
+        lead="500 alternating turns: the baseline grows with turns, the patched core does not.",
+        x_label="turn",
+        y_label="resident memory, MiB",
+        curves=(
+            Curve("baseline", tuple((turn, 212 + turn * 0.31 + turn % 7) for turn in turns)),
+            Curve("patched", tuple((turn, 213 + turn % 5) for turn in turns)),
+        ),
     )

@@ -25,6 +25,8 @@ from tracker.report.lines import tracker_lines
 if TYPE_CHECKING:
     from tracker.evidence.bump import BumpDocument
     from tracker.evidence.checklist import ChecklistDocument
+    from tracker.report.plot import Plot
+    from tracker.report.timeline import Timeline
 
 __all__ = [
     "Stages",
@@ -64,11 +66,13 @@ def markdown(document: BumpDocument) -> str:
     return render(document)
 
 
-def html(document: BumpDocument) -> str:
+def html(
+    document: BumpDocument, *, timeline: Timeline | None = None, soak: Plot | None = None
+) -> str:
     """One self-contained page: no script, nothing loaded from elsewhere."""
     from tracker.report.page import html as render
 
-    return render(document)
+    return render(document, timeline=timeline, soak=soak)
 
 
 def terminal(document: BumpDocument, *, width: int | None = None) -> str:

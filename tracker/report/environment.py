@@ -1,7 +1,7 @@
 """The Jinja2 environments; every value that reaches a template is neutralised on its way out.
 
-In Markdown there is no autoescape: a template writes ``{{ x|text }}`` or ``{{ x|code }}``. A plain
-``{{ x }}`` is neutralised as text too (``finalize``), so that forgetting the filter is harmless.
+In Markdown a plain ``{{ x }}`` is made harmless as prose by ``finalize``, so that forgetting a
+filter is harmless too; ``code`` and ``code_cell`` make code spans, ``diff`` a fenced block.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tracker.bundled import bundled
 from tracker.evidence.verdict import Status, Verdict
+from tracker.markup import block, code, code_cell, ticket_link
 from tracker.report import view
+from tracker.report.prose import MOST_CHARACTERS, prose, prose_cell
+
+_DIFF_LINES = 60
 
 MARKS = {
     Status.PASS: "✅",
@@ -38,24 +42,33 @@ class _Markdown(str):
 
 
 def _finalize(value: object) -> str:
-    from tracker.markup import markdown_text
-
-    return value if isinstance(value, _Markdown) else _Markdown(markdown_text(str(value)))
+    """Prose that is safe anywhere, in a cell too."""
+    return value if isinstance(value, _Markdown) else _Markdown(prose_cell(str(value)))
 
 
 @cache
 def markdown_environment() -> Environment:
     """For the .md templates."""
-    from tracker.markup import markdown_code, markdown_text
-
     environment = _bare(autoescape=False)
     environment.finalize = _finalize
-    environment.filters["text"] = lambda value: _Markdown(markdown_text(str(value)))
-    environment.filters["code"] = lambda value: _Markdown(markdown_code(str(value)))
+    environment.filters["text"] = lambda value: _Markdown(prose(str(value)))
+    environment.filters["code"] = lambda value: _Markdown(code(str(value), MOST_CHARACTERS))
+    environment.filters["code_cell"] = lambda value: _Markdown(
+        code_cell(str(value), MOST_CHARACTERS)
+    )
+    environment.filters["diff"] = lambda value: _Markdown(block(_head_of(value), "diff"))
+    environment.filters["ticket"] = lambda value: _Markdown(ticket_link(value))
     environment.filters["raw"] = _Markdown
     environment.filters["mark"] = lambda status: _Markdown(MARKS[status])
     environment.filters["verdict_mark"] = lambda verdict: _Markdown(VERDICT_MARKS[verdict])
     return environment
+
+
+def _head_of(diff: str) -> str:
+    """The first lines of a diff, and how many more there are."""
+    lines = diff.splitlines()
+    more = len(lines) - _DIFF_LINES
+    return "\n".join([*lines[:_DIFF_LINES], *([f"... {more} more lines"] if more > 0 else [])])
 
 
 def page_environment() -> Environment:

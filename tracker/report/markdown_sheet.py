@@ -12,4 +12,4 @@ def markdown(document: BumpDocument) -> str:
     """Sections start with ``## ``, so that a body that must be cut can be cut between them."""
     view = View(document)
     template = markdown_environment().get_template("checklist.md")
-    return template.render(view=view, glance=glance(view), document=document)
+    return template.render(view=view, glance=glance(view), diffs=view.diffs, document=document)

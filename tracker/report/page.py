@@ -21,8 +21,10 @@ from tracker.evidence.verdict import Status, Verdict
 from tracker.evidence.watch import RoutingAnswer
 from tracker.report.environment import page_environment
 from tracker.report.glance import glance
+from tracker.report.plot import Plot, canvas, ends
 from tracker.report.stages.check import real_classes
 from tracker.report.standing import STATUS_OF, worst_status
+from tracker.report.timeline import Timeline, picture, turn_rows
 from tracker.report.view import View
 
 GLYPHS = {
@@ -51,28 +53,31 @@ class _RoutingRow:
     measured: tuple[str, ...]
 
 
-def html(document: BumpDocument) -> str:
-    """The page. Same document, same bytes."""
+def html(
+    document: BumpDocument, *, timeline: Timeline | None = None, soak: Plot | None = None
+) -> str:
+    """The page. Same evidence, same bytes. A part that is None is left out."""
     view = View(document)
     style, digest = _style()
-    return (
-        _environment()
-        .get_template("report.html")
-        .render(
-            document=document,
-            view=view,
-            glance=glance(view),
-            sections=_sections(view),
-            routing=_routing(document),
-            patches=_patches(document),
-            diffs=_diffs(document),
-            timeline=None,
-            soak=None,
-            glyphs=GLYPHS,
-            line_tones=LINE_TONES,
-            style=style,
-            style_digest=digest,
-        )
+    template = _environment().get_template("report.html")
+    return template.render(
+        document=document,
+        view=view,
+        glance=glance(view),
+        sections=_sections(view, timeline, soak=soak is not None),
+        routing=_routing(document),
+        patches=_patches(document),
+        diffs=view.diffs,
+        timeline=timeline,
+        picture=picture(timeline) if timeline else None,
+        turns=turn_rows(timeline) if timeline else (),
+        plot=soak,
+        canvas=canvas(soak) if soak else None,
+        plot_ends=ends(soak) if soak else (),
+        glyphs=GLYPHS,
+        line_tones=LINE_TONES,
+        style=style,
+        style_digest=digest,
     )
 
 
@@ -117,7 +122,7 @@ def diff_lines(text: str) -> Iterator[tuple[str, str]]:
             yield "same", line
 
 
-def _sections(view: View) -> list[_Section]:
+def _sections(view: View, timeline: Timeline | None, *, soak: bool) -> list[_Section]:
     items = view.document.items
     open_items = [item for item in items if item.status is not Status.PASS and not item.accepted]
     needs = worst_status(item.status for item in open_items) if open_items else Status.PASS
@@ -125,7 +130,12 @@ def _sections(view: View) -> list[_Section]:
     if view.document.lines:
         states = [LINE_TONES[line.state] for line in view.document.lines]
         listed.append(_Section("tracker", "Tracker", worst_status(states)))
+    if timeline:
+        ends_as = worst_status(track.stretches[-1].status for track in timeline.tracks)
+        listed.append(_Section("timeline", "Timeline", ends_as))
     listed += [_Section(group.kind, group.title, group.status) for group in view.groups]
+    if soak:
+        listed.append(_Section("soak", "Long session", Status.PASS))
     listed.append(_Section("provenance", "Provenance", Status.PASS))
     return listed
 
@@ -151,13 +161,4 @@ def _patches(document: BumpDocument) -> dict[str, object]:
     return {
         f"patch:{patch.name}": patch
         for patch in (document.rebase.patches if document.rebase else ())
-    }
-
-
-def _diffs(document: BumpDocument) -> dict[str, str]:
-    """Item id -> what upstream changed there."""
-    return {
-        f"region:{region.name}": region.diff
-        for region in (document.watch.regions if document.watch else ())
-        if region.diff
     }

@@ -171,6 +171,16 @@ class View:
         )
 
     @property
+    def diffs(self) -> dict[str, str]:
+        """Item id -> what upstream changed there."""
+        watch = self.document.watch
+        return {
+            f"region:{region.name}": region.diff
+            for region in (watch.regions if watch else ())
+            if region.diff
+        }
+
+    @property
     def behaviour(self) -> Behaviour | None:
         return behaviour(self.document)
 
