@@ -21,7 +21,7 @@ test: lint ## everything: the fast gate and all tests, native ones included
 	$(PYTEST) -n $(JOBS) --dist loadgroup -m "not browser"
 
 test-browser: $(READY) ## the report in a headless Chromium, installed by apt if there is none
-	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
 	  sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
 	  $$sudo apt-get update -qq && \
 	  $$sudo apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core; }
