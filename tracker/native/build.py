@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,9 @@ def build(
         EnvironmentFault: no compiler, no build tools, a full or read-only disk.
     """
     compiler = find_compiler()
-    compilation = Compilation(repository, recipe, compiler, Folders(work, recipe.name), progress)
+    folders = Folders(work, recipe.name, digest(recipe.definitions(), compiler.digest)[:8])
+    touched = _touched(repository, trees.values())
+    compilation = Compilation(repository, recipe, compiler, folders, touched, progress)
     results: list[VariantBuild] = []
     cores: dict[Variant, BuiltCore] = {}
     for variant, tree in trees.items():
@@ -143,6 +145,15 @@ def core_of(entry: Entry, variant: Variant, recipe: Recipe, compiler: Compiler) 
         cxx_flags=recipe.cxx_flags,
         defines=_DEFINES,
     )
+
+
+def _touched(repository: Repository | Quarantine, trees: Iterable[str]) -> tuple[str, ...]:
+    """The paths in which ``trees`` differ from the first of them, sorted."""
+    listings = [
+        {entry.path: entry.oid for entry in repository.list_tree(tree)} for tree in set(trees)
+    ]
+    differing = (listings[0].items() ^ other.items() for other in listings[1:])
+    return tuple(sorted({path for pairs in differing for path, _ in pairs}))
 
 
 def _variant(

@@ -51,12 +51,14 @@ class Configured:
 class Compiled:
     """``steps``: ninja's edges that ran. ``errors``: the compiler's own lines, first ones first.
 
-    ``killed``: the machine ended a compiler (memory), so nothing is said about the revision.
+    ``output``: all lines but ninja's status. ``killed``: the machine ended a compiler (memory), so
+    nothing is said about the revision.
     """
 
     ok: bool
     steps: int
     errors: tuple[str, ...]
+    output: str
     timed_out: bool
     killed: bool
 
@@ -157,13 +159,14 @@ def compile_targets(
     targets: tuple[str, ...],
     *,
     jobs: int,
+    most_failures: int,
     environment: Mapping[str, str],
     log: IO[bytes],
     timeout_s: float,
     progress: Progress,
 ) -> Compiled:
-    """Bring ``targets`` up to date."""
-    command: list[str | Path] = [tools().ninja, "-C", folder]
+    """Bring ``targets`` up to date; it goes on until ``most_failures`` steps failed."""
+    command: list[str | Path] = [tools().ninja, "-C", folder, "-k", str(most_failures)]
     if jobs:
         command += ["-j", str(jobs)]
     lines: list[str] = []
@@ -196,6 +199,7 @@ def compile_targets(
         ok=ended.code == 0 and not ended.timed_out,
         steps=ran,
         errors=errors,
+        output=text,
         timed_out=ended.timed_out,
         killed=bool(ended.code and _KILLED.search(text)),
     )

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from tracker.evidence.base import digest
 from tracker.evidence.build import Variant
 from tracker.evidence.verdict import Verdict
 from tracker.native import children, cmake
 from tracker.native.core import Compiler
 from tracker.native.recipe import BACKEND_OPTIONS, Recipe
+from tracker.native.unity import clashes, grouping
 from tracker.progress import Progress
 
 if TYPE_CHECKING:
@@ -32,15 +33,20 @@ if TYPE_CHECKING:
     from tracker.git.repository import Repository
 
 _CMAKE_SUFFIXES = (".cmake", ".in")
+_MOST_ATTEMPTS = 6
 _CMAKE_NAME = "CMakeLists.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of one recipe's builds below ``work``, all ours."""
+    """The folders of one recipe's builds below ``work``, all ours.
+
+    ``digest``: of whatever the build folder's cache depends on besides the sources.
+    """
 
     work: Path
     recipe: str
+    digest: str
 
     @property
     def source(self) -> Path:
@@ -48,7 +54,7 @@ class Folders:
 
     @property
     def build(self) -> Path:
-        return self.work / f"build-{self.recipe}"
+        return self.work / f"build-{self.recipe}-{self.digest}"
 
     @property
     def home(self) -> Path:
@@ -56,12 +62,30 @@ class Folders:
 
     @property
     def configured(self) -> Path:
-        """Says how the build folder is configured; absent while that is not known."""
+        """Stands while the build folder is configured for the sources as they are."""
         return self.build / "lloyal-track.configured"
+
+    def clashing(self) -> list[str]:
+        """Sources that an earlier build found to stand alone."""
+        return self._clashing.read_text().split("\n") if self._clashing.is_file() else []
+
+    def remember_clashing(self, sources: Iterable[str]) -> None:
+        self._clashing.write_text("\n".join(sorted({*self.clashing(), *sources})))
+
+    @property
+    def _clashing(self) -> Path:
+        return self.work / "clashing-sources"
 
     def log(self, variant: Variant) -> Path:
         """What CMake and the compiler said last; the store keeps its own copy."""
         return self.work / f"build-{self.recipe}-{variant}.log"
+
+    def drop_outdated(self) -> None:
+        """Remove build folders of this recipe as it was before, or of another compiler."""
+        pattern = re.compile(re.escape(f"build-{self.recipe}-") + r"[0-9a-f]{8}")
+        for folder in self.work.glob(f"build-{self.recipe}-*"):
+            if folder != self.build and folder.is_dir() and pattern.fullmatch(folder.name):
+                shutil.rmtree(folder)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -91,12 +115,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """Compiles trees of ``repository`` in ``folders``; the caller holds the folders' lock."""
+    """Compiles trees of ``repository`` in ``folders``; the caller holds the folders' lock.
+
+    ``touched``: paths in which the variants differ from one another.
+    """
 
     repository: Repository | Quarantine
     recipe: Recipe
     compiler: Compiler
     folders: Folders
+    touched: tuple[str, ...]
     progress: Progress
 
     def run(self, tree: str, log: IO[bytes]) -> Outcome:
@@ -106,68 +134,80 @@ class Compilation:
             EnvironmentFault: no build tools, a full or read-only disk.
         """
         deadline = time.monotonic() + self.recipe.timeout_s
-        environment = children.clean_environment(
-            self.folders.home, _ccache_environment(self.folders)
+        self.folders.drop_outdated()
+        fresh = self._write_sources(tree)
+        if not self.recipe.unity:
+            return self._attempt({}, deadline, log, fresh=fresh)[0]
+        groups = grouping(self.folders.source, self.touched, self.folders.clashing())
+        for _ in range(_MOST_ATTEMPTS):
+            outcome, output = self._attempt(groups.definitions(), deadline, log, fresh=fresh)
+            found = clashes(self.folders.build, self.folders.source, output)
+            if outcome.verdict is not Verdict.FAIL or not found:
+                return outcome
+            self.folders.remember_clashing(found)
+            groups = groups.without(found)
+            fresh = False
+        return self._attempt({}, deadline, log, fresh=True)[0]
+
+    def _write_sources(self, tree: str) -> bool:
+        """Make the source folder equal to ``tree``; True if CMake's cache must be forgotten."""
+        from tracker.git.worktree import sync
+
+        self.progress.step(0, None, "writing the sources")
+        known = self.folders.configured.is_file()
+        # Gone until CMake ran: a run that is killed between here and there must not leave a note
+        # that holds for other sources. The same for the other recipes' folders.
+        for note in self.folders.work.glob(f"build-*/{self.folders.configured.name}"):
+            note.unlink()
+        changed = sync(self.repository, tree, self.folders.source)
+        return not known or any(_configures(Path(path)) for path in changed)
+
+    def _attempt(
+        self, grouped: dict[str, str], deadline: float, log: IO[bytes], *, fresh: bool
+    ) -> tuple[Outcome, str]:
+        """Configure and compile once; the outcome, and what ninja printed."""
+        folders = self.folders
+        environment = children.clean_environment(folders.home, _ccache_environment(folders))
+        self.progress.step(0, None, "configuring")
+        configured = cmake.configure(
+            folders.source,
+            folders.build,
+            self.recipe.definitions() | _placed(folders) | grouped,
+            self.compiler,
+            fresh=fresh,
+            environment=environment,
+            log=log,
+            timeout_s=deadline - time.monotonic(),
         )
-        configured = self._configure(tree, log, environment)
         warnings = tuple(_option_warnings(configured, self.recipe))
         if configured.timed_out:
-            return Outcome(Verdict.UNKNOWN, _late(self.recipe), warnings=warnings)
+            return Outcome(Verdict.UNKNOWN, _late(self.recipe), warnings=warnings), ""
         if configured.errors:
-            return Outcome(
-                Verdict.FAIL,
-                "CMake refuses to configure it",
-                errors=configured.errors,
-                warnings=warnings,
-            )
+            why = "CMake refuses to configure it"
+            return Outcome(Verdict.FAIL, why, errors=configured.errors, warnings=warnings), ""
+        folders.configured.touch()
         targets = self.recipe.targets
-        known = cmake.target_names(self.folders.build)
+        known = cmake.target_names(folders.build)
         missing = ", ".join(name for name in targets if name not in known)
         if missing:
-            return Outcome(Verdict.FAIL, f"it has no target {missing}", warnings=warnings)
+            why = f"this revision has no target {missing}"
+            return Outcome(Verdict.FAIL, why, warnings=warnings), ""
         compiled = cmake.compile_targets(
-            self.folders.source,
-            self.folders.build,
+            folders.source,
+            folders.build,
             targets,
             jobs=self.recipe.jobs,
+            # Groups that clash are found together, not one a time.
+            most_failures=4 if grouped else 1,
             environment=environment,
             log=log,
             timeout_s=deadline - time.monotonic(),
             progress=self.progress,
         )
-        products = cmake.products(self.folders.build, targets) if compiled.ok else ()
+        products = cmake.products(folders.build, targets) if compiled.ok else ()
         verdict, why = _judged(compiled, products, self.recipe)
-        return Outcome(verdict, why, compiled.steps, compiled.errors, warnings, products)
-
-    def _configure(
-        self, tree: str, log: IO[bytes], environment: dict[str, str]
-    ) -> cmake.Configured:
-        from tracker.git.worktree import sync
-
-        folders = self.folders
-        definitions = self.recipe.definitions() | _placed(folders)
-        wanted = digest(definitions, self.compiler.digest, str(self.compiler.cxx))
-        known = folders.configured.read_text() if folders.configured.is_file() else ""
-        # Gone until CMake ran: a run that is killed between here and there must not leave a note
-        # that still holds for the old sources. The same for the other recipes' folders.
-        for note in folders.work.glob(f"build-*/{folders.configured.name}"):
-            note.unlink()
-        self.progress.step(0, None, "writing the sources")
-        changed = sync(self.repository, tree, folders.source)
-        self.progress.step(0, None, "configuring")
-        configured = cmake.configure(
-            folders.source,
-            folders.build,
-            definitions,
-            self.compiler,
-            fresh=known != wanted or any(_configures(Path(path)) for path in changed),
-            environment=environment,
-            log=log,
-            timeout_s=self.recipe.timeout_s,
-        )
-        if not configured.errors:
-            folders.configured.write_text(wanted)
-        return configured
+        outcome = Outcome(verdict, why, compiled.steps, compiled.errors, warnings, products)
+        return outcome, compiled.output
 
 
 def _configures(path: Path) -> bool:
