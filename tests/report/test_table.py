@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import replace as with_fields
+
+import pytest
+from msgspec.structs import replace
+
+from tests.support import documents
+from tracker import report
+from tracker.evidence.check import CheckRow
+from tracker.evidence.rebase import Outcome
+from tracker.evidence.verdict import Verdict
+
+EXPECTED = """\
+Pin bump  0.3.29 (f05cf4676) → 0.3.36 (0c1e57098)
+
+ pass       Pins          default: says 0.3.29
+ pass       Patches       1 patch rebased: applies exactly, on other lines, in
+                          mem_cell, find_slot
+ pass       Watched code  warn-region, find_slot: unchanged, moved
+ attention                seq_rm: moved and changed, +5 -1 lines
+ attention                create_memory: moved and changed, +4 -1 lines
+ attention  Routing       qwen35/default, qwen35moe/default: still
+                          llama_memory_hybrid, but from new code
+ pass       Native core   baseline, patched: builds
+ pass       Behaviour     12 → 0 warnings at n_ubatch 128
+ pass                     6 → 0 warnings at n_ubatch 512
+ pass                     4 → 0 warnings at n_ubatch 1024
+ pass                     0 → 0 warnings in scenario text
+ pass                     logits bit-equal with and without the patch
+ unknown    Tickets       6 tickets: not polled, because no network: the name
+                          api.example.org does not resolve
+ human      For a person  discriminator, decision, fork-fidelity
+
+OK  The pin moved from 0.3.29 to 0.3.36; 4 to look at, 6 unknown, 3 for a
+person.
+"""
+
+
+def test_the_table_of_the_main_job() -> None:
+    """What `make bump` ends with, in 80 columns."""
+    assert report.terminal(documents.bump(), width=80) == EXPECTED
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    """Long sentences are folded, not cut."""
+    text = report.terminal(documents.bump(), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "n_ubatch" in text
+    assert "person." in text
+
+
+def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A forced terminal has colours, NO_COLOR takes them away, and the words stay."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[32mpass" in report.terminal(documents.bump(), width=80)
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = report.terminal(documents.bump(), width=80)
+    assert "\x1b[3" not in plain
+    assert "pass" in plain
+
+
+def test_a_forbidden_move_names_what_forbids_and_how_to_see_it() -> None:
+    """The last lines are the verdict, each forbidding item, and the command that shows it."""
+    conflict = documents.patch(outcome=Outcome.CONFLICT)
+    stages = with_fields(
+        documents.stages(),
+        rebase=documents.rebase(conflict, verdict=Verdict.CONFLICT),
+        build=None,
+        check=None,
+        not_run={"build": "the series conflicts", "check": "nothing was built"},
+    )
+    text = report.terminal(documents.bump(stages), width=100)
+    head, _, tail = text.partition("CONFLICT  ")
+    assert "fail       Patches" in head
+    assert "unknown    Native core   baseline, patched: not built: the series conflicts" in head
+    assert tail.startswith("The pin stays at 0.3.29: patch:0001")
+    assert "see: lloyal-track --config archives.toml rebase --from" in tail
+    assert "not run: nothing was built" in tail
+
+
+def test_one_variant_that_fails_spoils_its_row() -> None:
+    """The row of a scenario is as bad as its worst cell, and the reason has a row of its own."""
+
+    def bent(row: CheckRow) -> CheckRow:
+        bad = (row.scenario, row.variant) == ("image-512", "patched")
+        return replace(row, rc=-11) if bad else row
+
+    rows = tuple(bent(row) for row in documents.check().rows)
+    stages = with_fields(documents.stages(), check=documents.check(*rows))
+    text = report.terminal(documents.bump(stages), width=100)
+    assert "fail                     6 → signal 11 warnings at n_ubatch 512" in text
+    assert "image-512/patched: killed by signal 11" in text
+    assert "logits bit-equal with and without" not in text
+
+
+def test_upstreams_text_cannot_move_the_cursor() -> None:
+    """Control and bidirectional characters of a document do not reach the terminal."""
+    document = documents.bump()
+    items = tuple(
+        replace(item, summary="x\x1b[2J\x07\u202ey\rz\n\nw", title="\x1b]0;t\x07")
+        for item in document.items
+    )
+    text = report.terminal(replace(document, items=items, summary="a\x1b[2Jb"), width=80)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "\r" not in text
