@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -111,7 +111,7 @@ class TicketTable(_Table, frozen=True, kw_only=True):
     (merged, or closed as completed with a fix linked). None: only news matter.
     """
 
-    key: str
+    key: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[\w.-]+#[1-9][0-9]*$")]
     why: str
     until: Literal["acknowledged", "resolved"] | None = None
 
@@ -182,7 +182,13 @@ class ChecklistTable(_Table, frozen=True, kw_only=True):
     advisory: tuple[str, ...] = ()
 
 
-class _Document(_Table, frozen=True, kw_only=True):
+class Document(_Table, frozen=True, kw_only=True):
+    """The whole file.
+
+    ``extends``: another configuration, whose tables this one refines. ``state_dir``: the one folder
+    for the clone, builds and evidence; ignore it in version control, or keep the pin in it.
+    """
+
     extends: str | None = None
     state_dir: str = "vendor"
     upstream: Upstream
@@ -244,7 +250,7 @@ def load(file: Path) -> Config:
     base = Path.cwd() if shipped else file.resolve().parent
     tables, sources = _merged(origin, seen=())
     try:
-        document = msgspec.convert(tables, _Document)
+        document = msgspec.convert(tables, Document)
     except msgspec.ValidationError as fault:
         raise _located(fault, sources) from None
     series = document.series.dir
