@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace as with_fields
 
+import pytest
 from msgspec.structs import replace
 
 from tests.support import documents
 from tracker import report
 from tracker.config import LineTable
-from tracker.evidence.item import TrackerLine
-from tracker.evidence.tickets import TicketOutcome, TicketsDocument, TicketState
+from tracker.evidence.tickets import Resolution, TicketOutcome, TicketsDocument, TicketState
 from tracker.evidence.verdict import Status, Verdict
 
 REPORTED = (
@@ -21,21 +21,18 @@ REPORTED = (
 )
 
 
-def lines_with(key: str, state: TicketState) -> dict[str, TrackerLine]:
+def state_of(key: str, state: TicketState, resolution: Resolution = Resolution.OPEN) -> str:
+    """The state of the line that waits for ``key``, when everything was polled."""
     tickets = documents.tickets(TicketOutcome.UNCHANGED)
     changed = tuple(
-        replace(ticket, state=state) if ticket.key.endswith(key) else ticket
+        replace(ticket, state=state, resolution=resolution) if ticket.key.endswith(key) else ticket
         for ticket in tickets.tickets
     )
     polled = TicketsDocument(verdict=Verdict.OK, polled=True, tickets=changed)
     stages = with_fields(documents.stages(), tickets=polled)
     found = report.items(documents.config(), stages)
-    return {line.title: line for line in report.tracker_lines(documents.config(), found, stages)}
-
-
-def state_of(key: str, state: TicketState) -> str:
-    (line,) = (line for title, line in lines_with(key, state).items() if key in title)
-    return line.state
+    lines = report.tracker_lines(documents.config(), found, stages)
+    return next(line.state for line in lines if key in line.title)
 
 
 def test_every_line_of_the_report_appears_in_its_order() -> None:
@@ -59,13 +56,16 @@ def test_a_quiet_thread_is_not_a_resolved_one() -> None:
     assert state_of("#27931", replace(quiet, acknowledged=True)) == "open"
 
 
-def test_closed_is_not_resolved() -> None:
-    """Not planned, or completed by a bot without a fix, does not tick the line."""
-    closed = documents.ticket_state(state="closed", state_reason="not_planned")
-    assert state_of("#27931", closed) == "open"
-    bot = replace(closed, state_reason="completed")
-    assert state_of("#27931", bot) == "open"
-    assert state_of("#27931", replace(bot, linked=("ggml-org/llama.cpp#30000",))) == "done"
+@pytest.mark.parametrize("resolution", list(Resolution))
+def test_closed_is_not_resolved(resolution: Resolution) -> None:
+    """Only a fix, or its content, ticks the line; a bot's "completed" does not."""
+    closed = documents.ticket_state(state="closed", state_reason="completed")
+    fixed = {
+        Resolution.FIXED_IN_TARGET,
+        Resolution.FIXED_NOT_IN_TARGET,
+        Resolution.CONTENT_PRESENT,
+    }
+    assert state_of("#27931", closed, resolution) == ("done" if resolution in fixed else "open")
 
 
 def test_a_line_that_nothing_answers_is_unknown() -> None:

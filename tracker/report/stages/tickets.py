@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from tracker.config import Config, TicketTable
 from tracker.evidence.item import Item
-from tracker.evidence.tickets import TicketOutcome, TicketResult, TicketState
+from tracker.evidence.tickets import (
+    LinkedPull,
+    Resolution,
+    TicketOutcome,
+    TicketResult,
+    TicketState,
+)
 from tracker.evidence.verdict import Status
 from tracker.report.gathered import Stages
 
+_RESOLVED = (
+    Resolution.FIXED_IN_TARGET,
+    Resolution.FIXED_NOT_IN_TARGET,
+    Resolution.CONTENT_PRESENT,
+)
+_UNRESOLVED = {
+    Resolution.OPEN: "not resolved yet",
+    Resolution.NO_FIX: "closed without a fix commit",
+    Resolution.NOT_PLANNED: "closed as not planned",
+    Resolution.MERGED_NOT_OURS: "merged, not fixed for us",
+    Resolution.CONTENT_ABSENT: "closed, its content is not upstream",
+}
 _NEWS = (TicketOutcome.POLLED, TicketOutcome.UNCHANGED)
 
 
@@ -21,7 +39,7 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
         if document is None
         else "configured, but the tickets document does not have it"
     )
-    seen = {ticket.key for ticket in found}
+    seen = {key for ticket in found for key in (ticket.key, *ticket.also)}
     return (
         *(_item(ticket, command) for ticket in found),
         *(
@@ -41,31 +59,55 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
 
 def _item(ticket: TicketResult, command: str) -> Item:
     status, said = _judged(ticket)
-    evidence = []
-    if ticket.state:
-        evidence.append(f"title: {ticket.state.title}")
-        if ticket.state.linked:
-            evidence.append(f"linked: {', '.join(ticket.state.linked)}")
-        if ticket.state.merge_commit:
-            evidence.append(f"merged as {ticket.state.merge_commit[:12]}")
-    if ticket.in_target != "unknown":
-        there = "contained in" if ticket.in_target == "yes" else "not in"
-        evidence.append(f"its commit is {there} the target")
-    details = []
-    if ticket.mentions != "unknown":
-        details = [f"mentioned by {mention}" for mention in ticket.mentions]
-    if ticket.state:
-        details.append(f"as seen at {ticket.state.polled_at}")
     return Item(
         id=f"ticket:{ticket.key}",
         title=ticket.why_watched,
         status=status,
         blocking=False,
         summary=said,
-        evidence=tuple(evidence),
-        details=tuple(details),
+        evidence=tuple(_evidence(ticket)),
+        details=tuple(_details(ticket)),
         reproduce=command,
     )
+
+
+def _evidence(ticket: TicketResult) -> list[str]:
+    lines = []
+    if ticket.state and ticket.state.title:
+        lines.append(f"title: {ticket.state.title}")
+    if ticket.canonical and ticket.canonical != ticket.key:
+        lines.append(f"now known as {ticket.canonical}: name that one in the configuration")
+    if ticket.state and ticket.state.merge_commit:
+        lines.append(f"merged as {ticket.state.merge_commit[:12]}")
+    if ticket.resolution not in (Resolution.UNKNOWN, Resolution.OPEN):
+        why = f": {ticket.resolution_why}" if ticket.resolution_why else ""
+        lines.append(f"{ticket.resolution.replace('-', ' ')}{why}")
+    lines += [_pull(pull) for pull in ticket.pulls]
+    if ticket.in_target != "unknown":
+        there = "contained in" if ticket.in_target == "yes" else "not in"
+        since = f", from {ticket.first_tag} on" if ticket.first_tag else ""
+        lines.append(f"its commit is {there} the target{since}")
+    return lines
+
+
+def _pull(pull: LinkedPull) -> str:
+    state = "merged" if pull.merged else pull.state
+    said = [f"pull request {pull.key} {'closes' if pull.closing else 'refers to'} it: {state}"]
+    if pull.merged and pull.in_target != "unknown":
+        said.append("in the target" if pull.in_target == "yes" else "not in the target")
+    if pull.touches_ours == "no":
+        said.append("touches nothing that we watch")
+    return ", ".join(said)
+
+
+def _details(ticket: TicketResult) -> list[str]:
+    lines = []
+    if ticket.mentions != "unknown":
+        lines = [f"mentioned by {mention}" for mention in ticket.mentions]
+    if ticket.state:
+        how = "as reported on" if ticket.state.origin == "reported" else "as seen at"
+        lines.append(f"{how} {ticket.state.polled_at}")
+    return lines
 
 
 def _judged(ticket: TicketResult) -> tuple[Status, str]:
@@ -101,27 +143,19 @@ def describe(state: TicketState | None) -> str:
 def awaited(table: TicketTable, ticket: TicketResult | None) -> str:
     """What is still missing of what the tracker waits for; "" if it came, or nothing is awaited.
 
-    An issue that was closed as completed with no fix linked is not resolved: bots close that way.
+    Closed is not resolved: a bot closes as completed, and a fix may be for somebody else.
     """
     state = ticket.state if ticket else None
-    if table.until is None or (state and _reached(table.until, state)):
+    if table.until is None:
         return ""
-    if state is None:
+    if ticket is None or state is None:
         return "its state is not known"
+    if ticket.resolution in _RESOLVED or (table.until == "acknowledged" and state.acknowledged):
+        return ""
     if table.until == "acknowledged":
         return "not acknowledged yet"
-    if state.state == "open":
-        return "not resolved yet"
-    completed = state.state_reason == "completed"
-    return "closed without a fix commit" if completed else f"not resolved: {describe(state)}"
-
-
-def _reached(until: str, state: TicketState) -> bool:
-    return _resolved(state) or (until == "acknowledged" and bool(state.acknowledged))
-
-
-def _resolved(state: TicketState) -> bool:
-    if state.kind == "pull":
-        return bool(state.merged)
-    fixed = bool(state.linked or state.merge_commit)
-    return state.state == "closed" and state.state_reason == "completed" and fixed
+    return _UNRESOLVED.get(ticket.resolution) or (
+        "not resolved yet"
+        if state.state == "open"
+        else "closed, and whether it is fixed is unknown"
+    )
