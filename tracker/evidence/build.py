@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from tracker.evidence.base import Value
 from tracker.evidence.verdict import Verdict
 
@@ -22,7 +24,7 @@ class VariantBuild(Value, frozen=True, kw_only=True):
 
     ``cached``: nothing was compiled. ``steps``: build steps run. ``seconds``: wall time.
     ``errors``: the compiler's own lines, first ones first, may be empty. ``warnings``: what CMake
-    said of options that this revision does not know.
+    said of options that this revision does not know. ``inputs``: all that ``key`` is made of.
     """
 
     variant: Variant
@@ -37,6 +39,7 @@ class VariantBuild(Value, frozen=True, kw_only=True):
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     why: str = ""
+    inputs: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class BuildDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schema"}):

@@ -189,6 +189,7 @@ def _variant(
         errors=outcome.errors,
         warnings=outcome.warnings,
         why=outcome.why or why,
+        inputs=parts,
     )
     return result, entry
 
@@ -230,6 +231,7 @@ def _stored(variant: Variant, entry: Entry) -> VariantBuild:
         artefacts=_artefacts(entry),
         warnings=tuple(json.loads(entry.manifest.facts["warnings"])),
         why="stored: this tree was built with this recipe and compiler before",
+        inputs=entry.manifest.parts,
     )
 
 

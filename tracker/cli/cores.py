@@ -1,0 +1,142 @@
+"""From a REV on the command line to built cores; shared by the commands that need a core.
+
+Composes ``upstream``, ``series`` and ``native`` as a bump does, for one revision and without
+judging anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tracker.evidence.build import BuildDocument, Variant, VariantBuild
+from tracker.evidence.verdict import Verdict, worst
+
+if TYPE_CHECKING:
+    from tracker.config import Config
+    from tracker.evidence.rebase import RebaseDocument
+    from tracker.evidence.revision import Revision
+    from tracker.git.quarantine import Quarantine
+    from tracker.native.core import BuiltCore
+    from tracker.progress import Progress
+
+VARIANTS: tuple[Variant, ...] = ("baseline", "patched")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The trees of one revision. ``refused``: why a variant that was asked for has no tree."""
+
+    config: Config
+    revision: Revision
+    quarantine: Quarantine
+    trees: dict[Variant, str]
+    refused: dict[Variant, str]
+
+    def build(
+        self, recipe: str, progress: Progress
+    ) -> tuple[BuildDocument, dict[Variant, BuiltCore]]:
+        """Build the trees; a refused variant is in the document as a conflict.
+
+        Raises:
+            UsageError: no such recipe.
+            EnvironmentFault: no compiler, a full or read-only disk.
+        """
+        from tracker.native.build import build
+        from tracker.native.compiler import find_compiler
+        from tracker.native.recipe import recipe_of
+        from tracker.native.store import Store, default_folder
+        from tracker.statedir import StateDir
+
+        wanted = recipe_of(self.config.build, recipe)
+        if self.trees:
+            document, cores = build(
+                self.quarantine,
+                revision=self.revision.commit,
+                trees=self.trees,
+                recipe=wanted,
+                work=StateDir(self.config.state_dir).work,
+                store=Store(default_folder(), limit_gib=self.config.build.store_gib),
+                progress=progress,
+            )
+            variants, compiler = document.variants, document.compiler
+        else:
+            cores, variants, compiler = {}, (), find_compiler().identity
+        variants += tuple(_refused(variant, why) for variant, why in self.refused.items())
+        document = BuildDocument(
+            verdict=worst(variant.verdict for variant in variants),
+            revision=self.revision.commit,
+            recipe=recipe,
+            compiler=compiler,
+            variants=variants,
+        )
+        return document, cores
+
+
+@contextmanager
+def sources(
+    config: Config, rev: str | None, variants: Sequence[Variant], progress: Progress
+) -> Iterator[Sources]:
+    """The trees of ``rev`` (None: the pin), held as long as the state folder's lock.
+
+    Raises:
+        UsageError: nothing was fetched yet, or no such revision.
+        OperationOpen: another run is at work here.
+    """
+    from tracker import pins, series, upstream
+    from tracker.git.quarantine import Quarantine
+    from tracker.statedir import StateDir
+
+    state = StateDir(config.state_dir)
+    with (
+        state.locked(),
+        upstream.open_repository(config) as repository,
+        Quarantine(repository, state.quarantine) as quarantine,
+    ):
+        start = pins.pinned_revision(config, repository)
+        revision = upstream.resolve(repository, rev, config) if rev else start
+        trees: dict[Variant, str] = {}
+        refused: dict[Variant, str] = {}
+        if "baseline" in variants:
+            trees["baseline"] = repository.tree(revision.commit)
+        if "patched" in variants:
+            progress.stage("rebase")
+            rebased = series.rebase(
+                repository,
+                series.read_series(config.series_dir),
+                from_=start.commit,
+                onto=revision.commit,
+                quarantine=quarantine,
+                progress=progress,
+            )
+            if rebased.tree is not None:
+                trees["patched"] = rebased.tree
+            else:
+                refused["patched"] = _why_not(rebased)
+        yield Sources(config, revision, quarantine, trees, refused)
+
+
+def _why_not(rebased: RebaseDocument) -> str:
+    stopped = [
+        f"{patch.name}: {patch.outcome}"
+        for patch in rebased.patches
+        if patch.verdict in (Verdict.CONFLICT, Verdict.ERROR)
+    ]
+    return f"the series does not apply here ({', '.join(stopped)})"
+
+
+def _refused(variant: Variant, why: str) -> VariantBuild:
+    return VariantBuild(
+        variant=variant,
+        verdict=Verdict.CONFLICT,
+        tree="",
+        key="",
+        cached=False,
+        steps=0,
+        seconds=0.0,
+        log="",
+        artefacts=(),
+        why=why,
+    )
