@@ -6,7 +6,9 @@ from tracker.evidence.item import Item
 from tracker.evidence.pins import PinMove
 from tracker.evidence.rebase import Outcome, RebaseDocument
 from tracker.evidence.verdict import Status, Verdict, worst
-from tracker.report.standing import VERDICT_OF
+from tracker.report.standing import VERDICT_OF, worst_status
+
+_NAMED = 2
 
 
 def forbidden_by(items: tuple[Item, ...]) -> tuple[str, ...]:
@@ -38,17 +40,27 @@ def sentence(items: tuple[Item, ...], move: PinMove) -> str:
     """The verdict in one sentence, plain text."""
     here, there = move.from_.name, move.to.name
     if move.outcome == "forbidden":
-        names = ", ".join(move.forbidden_by[:2])
-        more = len(move.forbidden_by) - 2
-        tail = f" and {more} more" if more > 0 else ""
-        verb = "forbids" if len(move.forbidden_by) == 1 else "forbid"
-        return f"The pin stays at {here}: {names}{tail} {verb} the move to {there}."
+        return f"The pin stays at {here}: {_against(items)} the move to {there}."
     said = {
         "moved": f"The pin moved from {here} to {there}",
         "would-move": f"The pin can move from {here} to {there}",
         "already-there": f"The pin is at {there} already",
     }[move.outcome]
     return f"{said}; {left(items)}."
+
+
+def _against(items: tuple[Item, ...]) -> str:
+    """``a forbids`` / ``a, b and 3 more forbid``: the worst ones by name, the others counted."""
+    against = [item for item in items if item.forbids]
+    worst_ones = [
+        item.id
+        for item in against
+        if item.status is worst_status(other.status for other in against)
+    ]
+    named = worst_ones[:_NAMED]
+    more = len(against) - len(named)
+    tail = f" and {more} more" if more > 0 else ""
+    return f"{', '.join(named)}{tail} {'forbids' if len(against) == 1 else 'forbid'}"
 
 
 def left(items: tuple[Item, ...]) -> str:
