@@ -185,3 +185,12 @@ def test_a_body_can_be_cut_between_sections() -> None:
     for section in report.markdown(documents.bump()).split("\n## "):
         assert section.count("<details>") == section.count("</details>")
         assert section.count("```") % 2 == 0
+
+
+def test_the_summary_is_the_first_screen_of_the_checklist() -> None:
+    """A job's summary starts with the same bytes, and says who is waited for."""
+    document = documents.bump()
+    first = report.markdown(document).partition("\n## ")[0]
+    summary = report.summary(document)
+    assert summary.startswith(first)
+    assert "For a person: Discriminator run" in summary

@@ -104,6 +104,10 @@ class Page:
         )
         return base64.b64decode(taken["data"])
 
+    def screen(self) -> bytes:
+        """PNG of what the viewport shows."""
+        return base64.b64decode(self._call("Page.captureScreenshot")["data"])
+
     def pdf(self) -> bytes:
         """The page as printed."""
         return base64.b64decode(self._call("Page.printToPDF", printBackground=True)["data"])

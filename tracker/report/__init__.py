@@ -37,6 +37,7 @@ __all__ = [
     "items",
     "markdown",
     "sentence",
+    "summary",
     "terminal",
     "tracker_lines",
 ]
@@ -62,6 +63,13 @@ def checklist(document: BumpDocument) -> ChecklistDocument:
 def markdown(document: BumpDocument) -> str:
     """The checklist in Markdown; fits a pull request's body after ``publish`` cuts it."""
     from tracker.report.markdown_sheet import markdown as render
+
+    return render(document)
+
+
+def summary(document: BumpDocument) -> str:
+    """The first screen of the checklist in Markdown: for a job's summary."""
+    from tracker.report.markdown_sheet import summary as render
 
     return render(document)
 

@@ -1,4 +1,4 @@
-"""A bump document -> the checklist in Markdown, from templates/checklist.md."""
+"""A bump document -> Markdown, from templates/checklist.md and templates/summary.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from tracker.report.view import View
 
 
 def markdown(document: BumpDocument) -> str:
-    """Sections start with ``## ``, so that a body that must be cut can be cut between them."""
+    """The checklist. Sections start with ``## ``, so that a body can be cut between them."""
+    return _rendered("checklist.md", document)
+
+
+def summary(document: BumpDocument) -> str:
+    """The first screen: verdict, rows at a glance, and what forbids."""
+    return _rendered("summary.md", document)
+
+
+def _rendered(name: str, document: BumpDocument) -> str:
     view = View(document)
-    template = markdown_environment().get_template("checklist.md")
-    return template.render(view=view, glance=glance(view), diffs=view.diffs, document=document)
+    return (
+        markdown_environment()
+        .get_template(name)
+        .render(view=view, glance=glance(view), diffs=view.diffs, document=document)
+    )
