@@ -290,6 +290,19 @@ def test_a_run_at_the_pin_is_shown_and_does_not_decide() -> None:
     assert found["check:image-128/baseline"].status is Status.PASS
 
 
+def test_runs_at_the_pin_prove_nothing_about_the_target() -> None:
+    """Neither do they cover a missing run, nor does their memory class count as the target's."""
+    rows = documents.check().rows
+    at_pin = tuple(
+        replace(row, revision=documents.PIN.commit, memory_class="llama_memory_recurrent")
+        for row in rows
+    )
+    target = tuple(row for row in rows if row.arch != "qwen35moe" or row.variant == "baseline")
+    found = drawn(bent(check=documents.check(*target, *at_pin)))
+    assert found["check:image-512/patched"].status is Status.UNKNOWN
+    assert found["routing:qwen35/default"].status is Status.ATTENTION
+
+
 def test_a_build_without_artefacts_is_unknown() -> None:
     """Nothing to load is nothing built, whatever the verdict says."""
     build = documents.build()

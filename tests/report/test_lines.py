@@ -71,7 +71,7 @@ def test_closed_is_not_resolved(resolution: Resolution) -> None:
 def test_a_line_that_nothing_answers_is_unknown() -> None:
     """A mistyped item id is seen."""
     config = documents.config()
-    wrong = LineTable(title="the region", items=("region:find_slto",))
+    wrong = LineTable(title="the region", items=("region:find_slot", "region:find_slto"))
     config = replace(config, checklist=replace(config.checklist, lines=(wrong,)))
     stages = documents.stages()
     (line,) = report.tracker_lines(config, report.items(config, stages), stages)

@@ -146,6 +146,8 @@ def test_what_forbids_comes_before_what_does_not() -> None:
     assert "The pin stays at 0.3.29: check:image-128/patched" in text
     assert text.index("## Forbids the move") < text.index("## Worth a look")
     assert "signal 11" in text
+    look = text.partition("## Worth a look")[2].partition("\n## ")[0]
+    assert "`check:image-512/patched`" not in look
 
 
 def test_hostile_text_stays_text() -> None:
