@@ -280,6 +280,17 @@ def test_a_model_that_was_not_run_is_unknown() -> None:
     assert "qwen35moe: no run" in item.summary
 
 
+def test_another_scenario_does_not_stand_in_for_the_prefill() -> None:
+    """A fork at the same n_ubatch is judged by the check's own verdict and covers nothing else."""
+    rows = tuple(
+        replace(row, scenario=f"fork-{row.n_ubatch}") if row.n_ubatch == 1024 else row
+        for row in documents.check().rows
+    )
+    found = drawn(bent(check=documents.check(*rows)))
+    assert found["check:image-1024/patched"].status is Status.UNKNOWN
+    assert found["check:fork-1024/baseline"].status is Status.PASS
+
+
 def test_a_run_at_the_pin_is_shown_and_does_not_decide() -> None:
     """Four-way proof: what the pin does is evidence beside the target's, with items of its own."""
     rows = documents.check().rows

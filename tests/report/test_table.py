@@ -97,6 +97,18 @@ def test_one_variant_that_fails_spoils_its_row() -> None:
     assert "logits bit-equal with and without" not in text
 
 
+def test_a_four_way_proof_shows_all_and_sums_up_the_target() -> None:
+    """{pin, target} x {baseline, patched}: four columns in the reports, the target's in the row."""
+    rows = documents.check().rows
+    at_pin = tuple(replace(row, revision=documents.PIN.commit) for row in rows)
+    stages = with_fields(documents.stages(), check=documents.check(*rows, *at_pin))
+    document = documents.bump(stages)
+    assert " 6 → 0 warnings at n_ubatch 512" in report.terminal(document, width=100)
+    heads = "| 0.3.29 baseline | 0.3.29 patched | 0.3.36 baseline | 0.3.36 patched |"
+    assert heads in report.markdown(document)
+    assert "| `image-512` | ✅ 6 | ✅ 0 | ✅ 6 | ✅ 0 |" in report.markdown(document)
+
+
 def test_upstreams_text_cannot_move_the_cursor() -> None:
     """Control and bidirectional characters of a document do not reach the terminal."""
     document = documents.bump()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tracker.evidence.item import Item
 from tracker.evidence.verdict import Status
 from tracker.report.standing import plural, worst_status
-from tracker.report.view import Behaviour, Bundle, Group, View, bundles, key_of
+from tracker.report.view import Behaviour, Bundle, Cell, Group, View, bundles, key_of
 
 _NAMES_SHOWN = 3
 _SCENARIOS_SHOWN = 6
@@ -61,7 +61,8 @@ def _said(kind: str, bundle: Bundle) -> str:
 def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status, str]]:
     """Warnings without -> with the patch, a row per scenario; then what stands in no such row."""
     shown = behaviour.rows[:_SCENARIOS_SHOWN]
-    for scenario, cells in shown:
+    for scenario, row in shown:
+        cells = _at_target(behaviour, row)
         counts = " → ".join(cell.text if cell else "not run" for cell in cells)
         statuses = [cell.status if cell else Status.UNKNOWN for cell in cells]
         yield worst_status(statuses), f"{counts} warnings {_where(scenario)}"
@@ -74,6 +75,12 @@ def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status
     compared = any("bit-equal" in item.summary for item in patched)
     if compared and all(item.status is Status.PASS for item in patched):
         yield Status.PASS, "logits bit-equal with and without the patch"
+
+
+def _at_target(behaviour: Behaviour, row: tuple[Cell | None, ...]) -> list[Cell | None]:
+    """The cells of the target; all of them if nothing ran there."""
+    cells = [cell for core, cell in zip(behaviour.cores, row, strict=True) if core.at_target]
+    return cells or list(row)
 
 
 def _where(scenario: str) -> str:

@@ -90,6 +90,7 @@ class Core:
 
     revision: str
     variant: str
+    at_target: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +237,11 @@ def behaviour(document: BumpDocument) -> Behaviour | None:
     by_id = {item.id: item for item in document.items}
     return Behaviour(
         cores=tuple(
-            Core(revision=names.get(revision, revision[:12]), variant=variant)
+            Core(
+                revision=names.get(revision, revision[:12]),
+                variant=variant,
+                at_target=revision == document.to.commit,
+            )
             for revision, variant in cores
         ),
         rows=tuple(

@@ -63,7 +63,8 @@ def real_classes(document: CheckDocument | None) -> dict[str, tuple[str, ...]]:
 
 def is_prefill(row: CheckRow) -> bool:
     """The row is the image prefill that the warning is about."""
-    return row.scenario.startswith(_PREFILL) and row.geometry != "none"
+    size = row.scenario.removeprefix(_PREFILL)
+    return size != row.scenario and size.isdigit() and row.geometry != "none"
 
 
 def _uncovered(config: Config, document: CheckDocument) -> list[tuple[str, str, str]]:
@@ -73,7 +74,7 @@ def _uncovered(config: Config, document: CheckDocument) -> list[tuple[str, str, 
     ran = {
         (row.n_ubatch, row.variant, row.arch)
         for row in document.rows
-        if row.revision == document.revision and row.geometry != "none"
+        if row.revision == document.revision and is_prefill(row)
     }
     return [
         (f"{_PREFILL}{n}", variant, model)
