@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tracker.cli.cores import VARIANTS, sources
+from tracker.cores import VARIANTS, sources
 from tracker.cli.session import finish, session
 
 if TYPE_CHECKING:

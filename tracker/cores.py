@@ -1,7 +1,6 @@
-"""From a REV on the command line to built cores; shared by the commands that need a core.
+"""From a REV to built cores; shared by a bump and by the commands that need a core.
 
-Composes ``upstream``, ``series`` and ``native`` as a bump does, for one revision and without
-judging anything.
+Composes ``upstream``, ``series`` and ``native`` for one revision, without judging anything.
 """
 
 from __future__ import annotations
