@@ -291,6 +291,21 @@ def test_another_scenario_does_not_stand_in_for_the_prefill() -> None:
     assert found["check:fork-1024/baseline"].status is Status.PASS
 
 
+def test_each_way_in_is_compared_with_its_own_baseline() -> None:
+    """Rows handed over and rows through mtmd have other logits and other counts: told apart."""
+    rows = documents.check().rows
+    through = tuple(
+        replace(row, geometry="mtmd", logits_digest=f"{row.arch} mtmd", warnings=row.warnings * 2)
+        for row in rows
+        if row.scenario == "image-512"
+    )
+    found = drawn(bent(check=documents.check(*rows, *through)))
+    assert found["check:image-512/patched"].status is Status.PASS
+    said = found["check:image-512/baseline"].summary
+    assert "qwen35 through rows, qwen35moe through rows: warns 6 times" in said
+    assert "qwen35 through mtmd, qwen35moe through mtmd: warns 12 times" in said
+
+
 def test_a_run_at_the_pin_is_shown_and_does_not_decide() -> None:
     """Four-way proof: what the pin does is evidence beside the target's, with items of its own."""
     rows = documents.check().rows

@@ -13,6 +13,7 @@ from tracker.evidence.check import CheckRow
 from tracker.evidence.item import Item
 from tracker.evidence.revision import Revision
 from tracker.evidence.verdict import Status
+from tracker.report.stages.check import run_names
 from tracker.report.standing import BADNESS, STATUS_OF, worst_status
 
 # Kind -> heading, and the question that its items answer. In the order of the checklist.
@@ -268,7 +269,7 @@ def behaviour(document: BumpDocument) -> Behaviour | None:
 def _cell(rows: list[CheckRow], by_id: dict[str, Item], *, at_target: bool) -> Cell | None:
     if not rows:
         return None
-    counts = {row.arch: _count(row) for row in rows}
+    counts = dict(zip(run_names(rows), map(_count, rows), strict=True))
     text = (
         next(iter(counts.values()))
         if len(set(counts.values())) == 1

@@ -44,11 +44,7 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
         groups.setdefault((scenario, variant, document.revision), _Group()).missing.append(model)
     if not groups:
         return (_not_run(stages, "the check document holds no run"),)
-    baselines = {
-        (row.scenario, row.arch, row.revision): row
-        for row in document.rows
-        if row.variant == "baseline"
-    }
+    baselines = {_twin(row): row for row in document.rows if row.variant == "baseline"}
     return tuple(_item(key, group, baselines, document, stages) for key, group in groups.items())
 
 
@@ -99,14 +95,15 @@ def _not_run(stages: Stages, why: str = "") -> Item:
 def _item(
     key: tuple[str, str, str],
     group: _Group,
-    baselines: dict[tuple[str, str, str], CheckRow],
+    baselines: dict[tuple[str, ...], CheckRow],
     document: CheckDocument,
     stages: Stages,
 ) -> Item:
     scenario, variant, revision = key
+    names = run_names(group.rows)
     judged = [
-        (row.arch, *_judged(row, baselines.get((scenario, row.arch, revision))))
-        for row in group.rows
+        (name, *_judged(row, baselines.get(_twin(row))))
+        for name, row in zip(names, group.rows, strict=True)
     ]
     judged += [(model, Status.UNKNOWN, "no run") for model in group.missing]
     at_target = revision == document.revision
@@ -117,10 +114,21 @@ def _item(
         status=worst_status(status for _, status, _ in judged),
         blocking=at_target,
         summary=_joined([(model, said) for model, _, said in judged]),
-        evidence=tuple(_evidence(row) for row in group.rows),
-        details=tuple(_detail(row) for row in group.rows),
+        evidence=tuple(_evidence(name, row) for name, row in zip(names, group.rows, strict=True)),
+        details=tuple(_detail(name, row) for name, row in zip(names, group.rows, strict=True)),
         reproduce=f"{stages.program} check {revision[:12]} --scenario {scenario}",
     )
+
+
+def _twin(row: CheckRow) -> tuple[str, ...]:
+    """What the two variants of one run have in common."""
+    return (row.scenario, row.arch, row.geometry, row.revision)
+
+
+def run_names(rows: list[CheckRow]) -> list[str]:
+    """Each run's model, and how the image came in where that differs: ``qwen35 through mtmd``."""
+    ways = {row.geometry for row in rows}
+    return [f"{row.arch} through {row.geometry}" if len(ways) > 1 else row.arch for row in rows]
 
 
 def _joined(said: list[tuple[str, str]]) -> str:
@@ -186,14 +194,14 @@ def _times(row: CheckRow) -> str:
     return plural(len(row.warnings), "time")
 
 
-def _evidence(row: CheckRow) -> str:
+def _evidence(name: str, row: CheckRow) -> str:
     shapes = dict.fromkeys(
         f"{line.position} after {line.after} ({line.n_tokens} tokens)" for line in row.warnings
     )
     warned = plural(len(row.warnings), "warning") + (f": {', '.join(shapes)}" if shapes else "")
-    return f"{row.arch}, n_ubatch {row.n_ubatch}: {warned}; memory {row.memory_class or 'not told'}"
+    return f"{name}, n_ubatch {row.n_ubatch}: {warned}; memory {row.memory_class or 'not told'}"
 
 
-def _detail(row: CheckRow) -> str:
+def _detail(name: str, row: CheckRow) -> str:
     core = row.library[1][:12] if row.library else "unknown"
-    return f"{row.arch}: logits {row.logits_digest or 'none'}, core {core}"
+    return f"{name}: logits {row.logits_digest or 'none'}, core {core}"
