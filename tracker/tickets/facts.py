@@ -1,0 +1,297 @@
+"""JSON of the REST API -> the few facts we keep of it, and facts -> what a ticket says. Pure.
+
+Facts are kept per resource beside its validator, so that "not modified" can stand for any of them.
+No text of upstream is kept but titles and labels; of a diff only paths and digests.
+
+Every function named ``*_facts`` raises ``KeyError``, ``TypeError``, ``ValueError`` or
+``AttributeError`` for a body that is not what the API documents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from tracker.evidence.base import Value
+from tracker.evidence.tickets import TicketState
+from tracker.tickets import keys
+from tracker.tickets.keys import Key
+
+_MAINTAINERS = ("OWNER", "MEMBER", "COLLABORATOR")
+_CLOSING_WORD = r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b:?\s+"
+
+
+class IssueFacts(Value, frozen=True, kw_only=True, tag="issue"):
+    """The issue, or the issue side of a pull request. ``key``: as upstream calls it now."""
+
+    key: str
+    kind: Literal["issue", "pull"]
+    title: str
+    state: Literal["open", "closed"]
+    state_reason: str | None
+    labels: tuple[str, ...]
+    updated_at: str
+    assigned: bool
+    merged: bool | None
+
+
+class CrossReference(Value, frozen=True, kw_only=True):
+    """A pull request whose text names the ticket."""
+
+    key: str
+    title: str
+    closing: bool
+
+
+class TimelineFacts(Value, frozen=True, kw_only=True, tag="timeline"):
+    """One page. ``count``: events on it. ``more``: another page was announced.
+
+    ``reset``: it closes or reopens the ticket; then ``closed_by`` is the commit that closed it
+    last, None for one that was closed by hand or reopened. ``maintainer``: one of them spoke.
+    """
+
+    count: int
+    more: bool
+    maintainer: bool
+    pulls: tuple[CrossReference, ...]
+    reset: bool
+    closed_by: str | None
+
+
+class PullFacts(Value, frozen=True, kw_only=True, tag="pull"):
+    """``merge_commit``: None unless merged."""
+
+    key: str
+    title: str
+    state: Literal["open", "closed"]
+    merged: bool
+    merge_commit: str | None
+
+
+class AddedBlock(Value, frozen=True, kw_only=True):
+    """Lines that stand together and were added: how many, and the digest of them."""
+
+    lines: int
+    digest: str
+
+
+class ChangedFile(Value, frozen=True, kw_only=True):
+    """``blocks`` None: the API gave no diff of it (too large, or binary)."""
+
+    path: str
+    blocks: tuple[AddedBlock, ...] | None
+
+
+class FilesFacts(Value, frozen=True, kw_only=True, tag="files"):
+    """One page of the files that a pull request changes."""
+
+    count: int
+    more: bool
+    files: tuple[ChangedFile, ...]
+
+
+Facts = IssueFacts | TimelineFacts | PullFacts | FilesFacts
+
+
+def issue_facts(body: Any, _more: bool) -> IssueFacts:
+    """``GET /repos/{owner}/{repo}/issues/{number}``."""
+    pull = body.get("pull_request")
+    merged = bool(pull.get("merged_at")) if pull else None
+    return IssueFacts(
+        key=str(Key(keys.of_api_url(body["repository_url"]), int(body["number"]))),
+        kind="pull" if pull else "issue",
+        title=str(body["title"]),
+        state=_state(body["state"]),
+        state_reason=None if pull or body["state"] == "open" else _reason(body),
+        labels=tuple(sorted(label["name"] for label in body["labels"])),
+        updated_at=str(body["updated_at"]),
+        assigned=bool(body["assignees"]),
+        merged=merged,
+    )
+
+
+def _reason(body: Any) -> str:
+    """completed, not_planned, duplicate; "unknown" where upstream gave none or a new one."""
+    reason = body.get("state_reason")
+    return reason if reason in ("completed", "not_planned", "duplicate") else "unknown"
+
+
+def _state(text: Any) -> Literal["open", "closed"]:
+    if text not in ("open", "closed"):
+        raise ValueError(text)
+    return "open" if text == "open" else "closed"
+
+
+def timeline_facts(body: Any, more: bool, *, about: Key) -> TimelineFacts:
+    """``GET /repos/{owner}/{repo}/issues/{number}/timeline``, one page."""
+    if not isinstance(body, list):
+        raise TypeError("timeline")
+    closed_by: str | None = None
+    reset = False
+    for event in body:
+        if event["event"] in ("closed", "reopened", "merged"):
+            reset = True
+            closed_by = _own_commit(event, about) if event["event"] != "reopened" else None
+    return TimelineFacts(
+        count=len(body),
+        more=more,
+        maintainer=any(_by_maintainer(event) for event in body),
+        pulls=tuple(_cross_references(body, about)),
+        reset=reset,
+        closed_by=closed_by,
+    )
+
+
+def _own_commit(event: Any, about: Key) -> str | None:
+    """The commit of the event, unless it is another repository's (a fork's)."""
+    commit = event.get("commit_id")
+    url = (event.get("commit_url") or "").casefold()
+    return commit if commit and f"/repos/{about.repository}/".casefold() in url else None
+
+
+def _by_maintainer(event: Any) -> bool:
+    """A comment or review by an owner, member or collaborator who is not a bot."""
+    if event["event"] not in ("commented", "reviewed"):
+        return False
+    author = event.get("user") or event.get("actor") or {}
+    bot = author.get("type") == "Bot" or str(author.get("login", "")).endswith("[bot]")
+    return event.get("author_association") in _MAINTAINERS and not bot
+
+
+def _cross_references(body: Any, about: Key) -> Iterator[CrossReference]:
+    """Pull requests of the same owner, or of anybody who says that they close it."""
+    for event in body:
+        source = (event.get("source") or {}).get("issue") or {}
+        if event["event"] != "cross-referenced" or not source.get("pull_request"):
+            continue
+        key = Key(keys.of_api_url(source["repository_url"]), int(source["number"]))
+        closing = closes(str(source.get("body") or ""), about, said_in=key.repository)
+        same_owner = key.repository.partition("/")[0].casefold() == (
+            about.repository.partition("/")[0].casefold()
+        )
+        if (same_owner or closing) and not key.same(about):
+            yield CrossReference(key=str(key), title=str(source["title"]), closing=closing)
+
+
+def closes(text: str, about: Key, *, said_in: str) -> bool:
+    """``text`` holds a closing keyword for the ticket, by GitHub's rules."""
+    full = re.escape(about.repository)
+    forms = [rf"{full}#", rf"https?://[^/\s]+/{full}/(?:issues|pull)/"]
+    if about.same_repository(said_in):
+        forms.append("#")
+    pattern = rf"{_CLOSING_WORD}(?:{'|'.join(forms)}){about.number}(?![0-9])"
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def pull_facts(body: Any, _more: bool) -> PullFacts:
+    """``GET /repos/{owner}/{repo}/pulls/{number}``."""
+    merged = bool(body.get("merged_at"))
+    return PullFacts(
+        key=str(Key(keys.of_api_url(body["url"]), int(body["number"]))),
+        title=str(body["title"]),
+        state=_state(body["state"]),
+        merged=merged,
+        # Of an open one this is a trial merge that is in no branch.
+        merge_commit=(body.get("merge_commit_sha") or None) if merged else None,
+    )
+
+
+def files_facts(body: Any, more: bool) -> FilesFacts:
+    """``GET /repos/{owner}/{repo}/pulls/{number}/files``, one page."""
+    if not isinstance(body, list):
+        raise TypeError("files")
+    return FilesFacts(
+        count=len(body),
+        more=more,
+        files=tuple(
+            ChangedFile(
+                path=str(file["filename"]),
+                blocks=added_blocks(file["patch"]) if file.get("patch") else None,
+            )
+            for file in body
+        ),
+    )
+
+
+def added_blocks(patch: str) -> tuple[AddedBlock, ...]:
+    """The maximal runs of added lines of a unified diff; runs of blank lines only are left out."""
+    blocks: list[AddedBlock] = []
+    run: list[str] = []
+    for line in [*patch.split("\n"), "@@"]:
+        if line.startswith("+"):
+            run.append(line[1:])
+        elif not line.startswith("\\"):
+            if any(added.strip() for added in run):
+                blocks.append(AddedBlock(lines=len(run), digest=block_digest(run)))
+            run = []
+    return tuple(blocks)
+
+
+def block_digest(lines: list[str]) -> str:
+    """Of lines without their ends and trailing white space."""
+    text = "\n".join(line.rstrip() for line in lines)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:20]
+
+
+def state_of(
+    issue: IssueFacts,
+    timeline: tuple[TimelineFacts, ...],
+    pull: PullFacts | None,
+    *,
+    polled_at: str,
+) -> TicketState:
+    """What a ticket says. ``pull``: its pull request side, None for an issue."""
+    closed_by: str | None = None
+    for page in timeline:
+        if page.reset:
+            closed_by = page.closed_by
+    references = [reference for page in timeline for reference in page.pulls]
+    return TicketState(
+        polled_at=polled_at,
+        kind=issue.kind,
+        title=issue.title,
+        state=issue.state,
+        state_reason=issue.state_reason,
+        labels=issue.labels,
+        updated_at=issue.updated_at,
+        acknowledged=issue.assigned or any(page.maintainer for page in timeline),
+        merged=pull.merged if pull else issue.merged,
+        merge_commit=pull.merge_commit if pull else None,
+        linked=tuple(dict.fromkeys(reference.key for reference in references)),
+        closing=tuple(dict.fromkeys(ref.key for ref in references if ref.closing)),
+        closed_by=closed_by if issue.state == "closed" else None,
+    )
+
+
+def changes(previous: TicketState | None, now: TicketState) -> tuple[str, ...]:
+    """One phrase for each difference that means something; a new comment alone is none."""
+    if previous is None:
+        return (f"first seen: {standing(now)}",)
+    found = []
+    if standing(previous) != standing(now):
+        found.append(f"{standing(previous)} -> {standing(now)}")
+    if previous.origin == "reported":
+        return tuple(found)
+    if now.acknowledged and previous.acknowledged is False:
+        found.append("acknowledged")
+    for word, before, after in (
+        ("labelled", previous.labels, now.labels),
+        ("label removed:", now.labels, previous.labels),
+        ("pull request refers to it:", previous.linked, now.linked),
+        ("pull request closes it:", previous.closing, now.closing),
+    ):
+        fresh = [each for each in after if each not in before]
+        if fresh:
+            found.append(f"{word} {', '.join(fresh)}")
+    return tuple(found)
+
+
+def standing(state: TicketState) -> str:
+    """``open``, ``merged``, ``closed (not planned)``."""
+    if state.merged:
+        return "merged"
+    if state.state == "closed" and state.state_reason:
+        return f"closed ({state.state_reason.replace('_', ' ')})"
+    return state.state
