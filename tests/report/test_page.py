@@ -129,11 +129,13 @@ PAGES: dict[str, Callable[[], str]] = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_is_well_formed_and_complete_in_itself(name: str) -> None:
-    """Every tag is closed in order, every id is there once, and every link stays inside."""
+    """Every tag is closed in order, every id is there once, every link leads somewhere."""
     outline = _Outline(PAGES[name]())
     assert max(outline.ids.values()) == 1
-    targets = {link for link in outline.links if link != "data:,"}
+    targets = {link for link in outline.links if link.startswith("#")}
     assert targets <= {f"#{name}" for name in outline.ids}
+    away = {link for link in outline.links if not link.startswith("#") and link != "data:,"}
+    assert all(re.fullmatch(r"https://github\.com/[\w./-]+/issues/\d+", link) for link in away)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tracker.bundled import bundled
 from tracker.evidence.verdict import Status, Verdict
-from tracker.markup import block, code, code_cell, ticket_link
+from tracker.markup import block, code, code_cell, html, ticket_link
 from tracker.report import view
 from tracker.report.prose import MOST_CHARACTERS, prose, prose_cell
 
@@ -57,6 +57,8 @@ def markdown_environment() -> Environment:
         code_cell(str(value), MOST_CHARACTERS)
     )
     environment.filters["diff"] = lambda value: _Markdown(block(_head_of(value), "diff"))
+    environment.filters["source"] = lambda value: _Markdown(block(_head_of(value)))
+    environment.filters["html_text"] = lambda value: _Markdown(html(value))
     environment.filters["ticket"] = lambda value: _Markdown(ticket_link(value))
     environment.filters["raw"] = _Markdown
     environment.filters["mark"] = lambda status: _Markdown(MARKS[status])
@@ -64,9 +66,9 @@ def markdown_environment() -> Environment:
     return environment
 
 
-def _head_of(diff: str) -> str:
-    """The first lines of a diff, and how many more there are."""
-    lines = diff.splitlines()
+def _head_of(text: str) -> str:
+    """The first lines of a diff or a source, and how many more there are."""
+    lines = text.splitlines()
     more = len(lines) - _DIFF_LINES
     return "\n".join([*lines[:_DIFF_LINES], *([f"... {more} more lines"] if more > 0 else [])])
 

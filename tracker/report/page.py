@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -34,6 +35,7 @@ GLYPHS = {
     Status.UNKNOWN: "?",
     Status.HUMAN: "☐",
 }
+_TICKET = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)#([1-9][0-9]*)")
 LINE_TONES = {"done": Status.PASS, "open": Status.HUMAN, "unknown": Status.UNKNOWN}
 
 
@@ -86,6 +88,7 @@ def _environment() -> Environment:
     environment = page_environment()
     environment.filters["anchor"] = anchor
     environment.filters["diff_lines"] = lambda text: list(diff_lines(text))
+    environment.filters["ticket_url"] = ticket_url
     environment.filters["tone"] = tone
     return environment
 
@@ -96,6 +99,12 @@ def _style() -> tuple[Markup, str]:
     text = (bundled("templates") / "report.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Markup(text), f"sha256-{digest}"  # noqa: S704  (our own file)
+
+
+def ticket_url(key: str) -> str:
+    """Where a reader finds ``owner/repo#number``; "" for anything else."""
+    found = _TICKET.fullmatch(key)
+    return f"https://github.com/{found.group(1)}/issues/{found.group(2)}" if found else ""
 
 
 def tone(verdict: Verdict) -> Status:

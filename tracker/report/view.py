@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from tracker.evidence.bump import BumpDocument
 from tracker.evidence.check import CheckRow
 from tracker.evidence.item import Item
+from tracker.evidence.rebase import PatchResult
 from tracker.evidence.revision import Revision
 from tracker.evidence.verdict import Status
 from tracker.report.stages.check import run_names
@@ -171,6 +172,12 @@ class View:
             ("started", self.document.started_at),
             ("took", f"{self.document.seconds:.0f} s"),
         )
+
+    @property
+    def conflicts(self) -> tuple[PatchResult, ...]:
+        """The patches that conflict, in series order."""
+        rebase = self.document.rebase
+        return tuple(patch for patch in (rebase.patches if rebase else ()) if patch.conflict)
 
     @property
     def diffs(self) -> dict[str, str]:
