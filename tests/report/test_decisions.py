@@ -54,6 +54,18 @@ def test_other_evidence_asks_again_and_shows_the_old_reason() -> None:
     assert (item.accepted, item.lapsed) == ("", "fits (2026-12-01)")
 
 
+def test_a_decision_about_a_patch_holds_for_one_result() -> None:
+    """The same flag on another result tree (the patch was edited, upstream went on) asks again."""
+    patch = replace(documents.patch(), flags=(Flag.SCOPE_CHANGED,))
+    rebase = documents.rebase(patch)
+    stages = with_fields(documents.stages(), rebase=rebase)
+    config = documents.config()
+    taken = decisions.decide(report.items(config, stages), [Acceptance(PATCH, "fits")], TODAY)
+    assert report.forbidden_by(decisions.apply(report.items(config, stages), taken)) == ()
+    other = with_fields(stages, rebase=replace(rebase, tree="77" * 20))
+    assert report.forbidden_by(decisions.apply(report.items(config, other), taken)) == (PATCH,)
+
+
 def test_a_decision_due_at_every_bump_holds_for_one_target() -> None:
     """Fork-fidelity is asked again when the target moves; the discriminator run is not."""
     stages = documents.stages()

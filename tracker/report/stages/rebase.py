@@ -49,7 +49,9 @@ def items(stages: Stages) -> tuple[Item, ...]:
             else "the series holds no patch, so nothing was tried"
         )
         return (_series(Status.UNKNOWN, why, command),)
-    found = tuple(_item(patch, command) for patch in document.patches)
+    # A decision about a patch holds for what was read: this series on this revision.
+    bound = f"tree {document.tree[:12]}" if document.tree else f"revision {document.onto[:12]}"
+    found = tuple(_item(patch, command, bound) for patch in document.patches)
     if document.tree is None and all(item.status is Status.PASS for item in found):
         why = "no resulting tree, though every patch is said to apply"
         return (*found, _series(Status.UNKNOWN, why, command))
@@ -67,14 +69,15 @@ def _series(status: Status, said: str, command: str) -> Item:
     )
 
 
-def _item(patch: PatchResult, command: str) -> Item:
+def _item(patch: PatchResult, command: str, bound: str) -> Item:
+    status = _status(patch)
     return Item(
         id=f"patch:{patch.name}",
         title=patch.subject or patch.name,
-        status=_status(patch),
+        status=status,
         blocking=True,
         summary=_summary(patch),
-        evidence=tuple(_evidence(patch)),
+        evidence=(*_evidence(patch), *([] if status is Status.PASS else [f"seen in {bound}"])),
         details=tuple(_hunks(patch)),
         reproduce=command,
     )
