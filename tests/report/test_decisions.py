@@ -66,6 +66,20 @@ def test_a_decision_about_a_patch_holds_for_one_result() -> None:
     assert report.forbidden_by(decisions.apply(report.items(config, other), taken)) == (PATCH,)
 
 
+@pytest.mark.parametrize("stage", ["build", "check", "watch"])
+def test_an_accepted_gap_holds_for_one_target(stage: str) -> None:
+    """A stage that did not run may be accepted for this target, never for those that follow."""
+    config = documents.config()
+    stages = with_fields(documents.stages(), **{stage: None}, not_run={stage: "no compiler"})  # type: ignore[arg-type]
+    items = report.items(config, stages)
+    gaps = report.forbidden_by(items)
+    assert gaps
+    taken = decisions.decide(items, [Acceptance(gap, "by hand") for gap in gaps], TODAY)
+    assert report.forbidden_by(decisions.apply(items, taken)) == ()
+    later = with_fields(stages, target=replace(stages.target, commit="77" * 20))
+    assert report.forbidden_by(decisions.apply(report.items(config, later), taken)) == gaps
+
+
 def test_a_decision_due_at_every_bump_holds_for_one_target() -> None:
     """Fork-fidelity is asked again when the target moves; the discriminator run is not."""
     stages = documents.stages()

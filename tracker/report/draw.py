@@ -41,7 +41,7 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
         for name in dict.fromkeys(config.checklist.blocking)
         if not name.endswith("*") and name not in known
     ]
-    return tuple(_weighed(item, config) for item in [*drawn, *unjudged])
+    return tuple(_bound(_weighed(item, config), stages) for item in [*drawn, *unjudged])
 
 
 class _Judged(Protocol):
@@ -82,6 +82,17 @@ def _weighed(item: Item, config: Config) -> Item:
         return item
     # On a tie True, blocking, is the larger: a contradiction must not weaken a verdict.
     return replace(item, blocking=max(matches)[2])
+
+
+def _bound(item: Item, stages: Stages) -> Item:
+    """``item``, tied to the target if accepting it would let the pin move past a failure.
+
+    "Not built" or "killed by signal 11" reads the same at every revision; a reason that was good
+    for one must not open the gate for all that follow.
+    """
+    if item.blocking and item.status in (Status.FAIL, Status.UNKNOWN):
+        return replace(item, evidence=(*item.evidence, f"for target {stages.target.commit}"))
+    return item
 
 
 def matches_id(pattern: str, item_id: str) -> bool:
