@@ -87,6 +87,20 @@ class Quarantine:
         oid = self.blob_id(treeish, path)
         return self.read(oid) if oid is not None else None
 
+    def entry(self, treeish: str, path: str) -> tuple[str, str] | None:
+        """``(mode, id)`` of the file, link or submodule at ``path``; a folder is none."""
+        listed = self.git(["ls-tree", "-z", treeish, "--", path]).stdout
+        entries = parse_tree_listing(listed)
+        found = entries[0] if entries and entries[0].path == path else None
+        return (found.mode, found.oid) if found is not None and found.type != "tree" else None
+
+    def entries(self, treeish: str, paths: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Like :meth:`entry` for many paths in one call; those that are no file are left out."""
+        if not paths:
+            return {}
+        listed = self.git(["ls-tree", "-z", treeish, "--", *paths]).stdout
+        return {e.path: (e.mode, e.oid) for e in parse_tree_listing(listed) if e.type != "tree"}
+
     def find_blob(self, name: str) -> tuple[str, bytes] | None:
         """Full id and content of a blob by full or abbreviated id, None if missing or ambiguous."""
         found = self._reader.find(name)

@@ -1,0 +1,10 @@
+"""The carried patches: reading them, and what becomes of each on an upstream revision.
+
+Works on blobs in the quarantine; never checks anything out and never writes to upstream's
+repository. A conflict is a value.
+"""
+
+from tracker.series.reading import Series, read_series, series_digest
+from tracker.series.rebasing import rebase
+
+__all__ = ["Series", "read_series", "rebase", "series_digest"]

@@ -1,0 +1,303 @@
+"""One patch on one tree: what becomes of each file, each hunk, and the tree afterwards.
+
+Works in two strokes so that the merges of many patches and many trees share one git process:
+``plan`` says which merges are needed, ``judge`` reads their results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tracker.evidence.rebase import FileResult, Flag, HunkResult, Outcome
+from tracker.series.landing import Texts, land
+from tracker.series.merging import Merger, Triple
+from tracker.series.patch import Binary, Kind
+from tracker.series.pinned import Base, FileStep, Step, apply_to
+from tracker.series.trees import Slot, Tree
+
+_WORST = (
+    Outcome.UNCHANGED,
+    Outcome.OFFSET,
+    Outcome.MERGED,
+    Outcome.STRUCTURAL,
+    Outcome.CONFLICT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileJudged:
+    """One file. ``changes``: what it does to the tree's paths. ``triple``: the merge behind it."""
+
+    result: FileResult
+    outcome: Outcome
+    changes: Mapping[str, Slot | None]
+    flags: tuple[Flag, ...] = ()
+    why: tuple[str, ...] = ()
+    triple: Triple | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One patch on one tree. ``after``: the tree with the patch, as it was if it did not apply."""
+
+    outcome: Outcome
+    flags: tuple[Flag, ...]
+    why: tuple[str, ...]
+    files: tuple[FileJudged, ...]
+    after: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A step to judge on a tree. ``moved``: pin path to its path upstream, for renamed files."""
+
+    step: Step
+    tree: Tree
+    moved: Mapping[str, str] = field(default_factory=dict)
+
+    def place(self, path: str) -> str:
+        """Where the pin's ``path`` is on this tree."""
+        if self.tree.get(path) is None and path not in self.tree.changed:
+            return self.moved.get(path, path)
+        return path
+
+
+def triple_of(job: Job, step: FileStep, empty: str) -> Triple | None:
+    """The merge that a file needs, None if its answer follows without one."""
+    file = step.file
+    if job.step.base is Base.NONE or step.theirs is None:
+        return None
+    source = file.old_path if file.old_path is not None else file.new_path
+    ours = job.tree.get(job.place(source)) if source is not None else None
+    base = step.base.oid if step.base is not None else empty
+    return Triple(base, ours.oid, step.theirs.oid) if ours is not None else None
+
+
+class Judge:
+    """Judges steps on trees with one merger."""
+
+    def __init__(self, merger: Merger) -> None:
+        self.merger = merger
+        self._empty = merger.quarantine.write_blob(b"")
+
+    def prepare(self, jobs: list[Job]) -> None:
+        """Do the merges of all jobs at once; ``judge`` would do them one by one."""
+        found = (triple_of(job, step, self._empty) for job in jobs for step in job.step.files)
+        self.merger.merge([triple for triple in found if triple is not None])
+
+    def judge(self, job: Job) -> Judged:
+        """The patch of ``job`` on its tree."""
+        step = job.step
+        if step.patch.fault:
+            return Judged(Outcome.UNUSABLE, (), (step.patch.fault,), (), job.tree)
+        files: list[FileJudged] = []
+        here = job.tree
+        for file_step in step.files:
+            judged = self._file(Job(step, here, job.moved), file_step)
+            files.append(judged)
+            here = here.with_changes(judged.changes)
+        outcome = combined([file.outcome for file in files])
+        flags = {flag for file in files for flag in file.flags}
+        if step.base is Base.NONE:
+            flags.add(Flag.NO_BASE)
+        why = tuple(dict.fromkeys(reason for file in files for reason in file.why))
+        if step.base is not Base.PIN:
+            why = (*why, f"does not fit the pin: {step.why_no_base}")
+        applied = outcome is not Outcome.CONFLICT
+        ordered = tuple(flag for flag in Flag if flag in flags)
+        return Judged(outcome, ordered, why, tuple(files), here if applied else job.tree)
+
+    def _file(self, job: Job, step: FileStep) -> FileJudged:  # noqa: PLR0911  (one per case)
+        if job.step.base is Base.NONE:
+            return self._without_base(job, step)
+        file = step.file
+        if file.kind is Kind.ADD:
+            return self._added(job, step)
+        assert file.old_path is not None  # noqa: S101  (only added files have none)
+        path = job.place(file.old_path)
+        ours = job.tree.get(path)
+        if ours is None:
+            gone = file.new_path is None
+            why = "" if gone else f"{file.old_path} is not there any more"
+            return self._whole(
+                step, None, Outcome.UPSTREAMED if gone else Outcome.CONFLICT, {}, why
+            )
+        if file.new_path is None:
+            return self._deleted(step, path, ours)
+        if step.base is not None and ours.mode[:2] != step.base.mode[:2]:
+            return self._whole(step, path, Outcome.CONFLICT, {}, f"{path} became another kind")
+        if file.new_path not in (file.old_path, path):
+            blocked = job.tree.blocked(file.new_path)
+            if job.tree.get(file.new_path) is not None or blocked is not None:
+                why = f"{blocked or file.new_path} is there already"
+                return self._whole(step, path, Outcome.CONFLICT, {}, why)
+            target = file.new_path
+        else:
+            target = path
+        changes = dict.fromkeys([path], None) if file.kind is Kind.RENAME else {}
+        return self._content(job, step, ours, path, target, changes)
+
+    def _content(
+        self,
+        job: Job,
+        step: FileStep,
+        ours: Slot,
+        path: str,
+        target: str,
+        changes: Mapping[str, Slot | None],
+    ) -> FileJudged:
+        """Merge one file's content, and prove what came of it."""
+        triple = triple_of(job, step, self._empty)
+        assert triple is not None and step.theirs is not None  # noqa: S101
+        merged = self.merger.merge([triple])[triple]
+        why: list[str] = []
+        mode = ours.mode
+        mode_outcome: Outcome | None = None
+        if step.base is not None and step.base.mode != step.theirs.mode:
+            mode = step.theirs.mode
+            mode_outcome = Outcome.UPSTREAMED if ours.mode == mode else Outcome.UNCHANGED
+            if ours.mode == mode:
+                why.append(f"{path}: the mode change is already present")
+        if path != step.file.old_path:
+            why.append(f"{step.file.old_path} moved to {path}")
+        hunks: list[HunkResult] = []
+        flags: list[Flag] = []
+        if step.placed:
+            for landed in land(
+                self._texts(triple, path, merged.oid if merged.clean else None), step.placed
+            ):
+                hunks.append(landed.result)
+                flags += landed.flags
+                why += [f"{path}: {reason}" for reason in landed.why]
+        outcomes = [hunk.outcome for hunk in hunks]
+        if step.file.binary is not Binary.NO or not outcomes:
+            if triple.base != triple.theirs:
+                same = triple.ours == triple.theirs
+                clean = Outcome.UPSTREAMED if same else Outcome.UNCHANGED
+                outcomes.append(clean if merged.clean else Outcome.CONFLICT)
+            elif mode_outcome is not None:
+                outcomes.append(mode_outcome)
+            elif step.file.kind in (Kind.RENAME, Kind.COPY):
+                outcomes.append(Outcome.UPSTREAMED if path == target else Outcome.UNCHANGED)
+        if not merged.clean:
+            outcomes.append(Outcome.CONFLICT)
+        outcome = combined(outcomes)
+        slot = Slot(mode, merged.oid)
+        after = {**changes, target: slot} if outcome is not Outcome.CONFLICT else {}
+        result = FileResult(path=step.file.path, new_path=target, hunks=tuple(hunks))
+        return FileJudged(result, outcome, after, tuple(flags), tuple(why), triple)
+
+    def _texts(self, triple: Triple, path: str, result: str | None) -> Texts:
+        lines = self.merger.lines
+        upstream = self.merger.changes(triple.base, triple.ours)
+        return Texts(
+            path=path,
+            base=lines(triple.base),
+            theirs=lines(triple.theirs),
+            ours=lines(triple.ours),
+            result=lines(result) if result is not None else None,
+            upstream=upstream or (),
+        )
+
+    def _added(self, job: Job, step: FileStep) -> FileJudged:
+        path = step.file.new_path
+        assert path is not None and step.theirs is not None  # noqa: S101
+        ours = job.tree.get(path)
+        if ours is None:
+            blocked = job.tree.blocked(path)
+            if blocked is not None:
+                why = f"{blocked} is a file there"
+                return self._whole(step, path, Outcome.CONFLICT, {}, why)
+            return self._whole(step, path, Outcome.UNCHANGED, {path: step.theirs})
+        if ours.oid == step.theirs.oid:
+            return self._whole(step, path, Outcome.UPSTREAMED, {})
+        why = f"{path} was added upstream too, with other content"
+        triple = triple_of(job, step, self._empty)
+        return self._whole(step, path, Outcome.CONFLICT, {}, why, triple)
+
+    def _deleted(self, step: FileStep, path: str, ours: Slot) -> FileJudged:
+        assert step.base is not None  # noqa: S101  (a deleted file was there)
+        if ours.oid == step.base.oid:
+            return self._whole(step, None, Outcome.UNCHANGED, {path: None})
+        why = f"{path} changed upstream and the patch deletes it"
+        return self._whole(step, None, Outcome.CONFLICT, {}, why)
+
+    def _without_base(self, job: Job, step: FileStep) -> FileJudged:
+        """No base: exact context in upstream's own text or nothing."""
+        file = step.file
+        path = job.place(file.old_path) if file.old_path is not None else None
+        ours = job.tree.get(path) if path is not None else None
+        if path is not None and ours is None:
+            why = f"{file.old_path} is not there"
+            return self._whole(step, None, Outcome.CONFLICT, {}, why)
+        if file.kind is not Kind.MODIFY and file.new_path is not None:
+            blocked = job.tree.blocked(file.new_path)
+            if job.tree.get(file.new_path) is not None or blocked is not None:
+                why = f"{blocked or file.new_path} is there already"
+                return self._whole(step, file.new_path, Outcome.CONFLICT, {}, why)
+        found = apply_to(self.merger.quarantine, job.step.patch, file, ours)
+        if isinstance(found, str):
+            return self._whole(step, path, Outcome.CONFLICT, {}, f"{file.path}: {found}")
+        target = path if file.kind is Kind.MODIFY else file.new_path
+        changes: dict[str, Slot | None] = {}
+        if file.kind in (Kind.RENAME, Kind.DELETE) and path is not None:
+            changes[path] = None
+        if target is not None:
+            changes[target] = found.theirs
+        if ours is None or found.theirs is None:
+            return self._whole(step, target, Outcome.OFFSET, changes)
+        lines = self.merger.lines
+        texts = Texts(
+            path=target or file.path,
+            base=lines(ours.oid),
+            theirs=lines(found.theirs.oid),
+            ours=lines(ours.oid),
+            result=lines(found.theirs.oid),
+            upstream=(),
+        )
+        landed = land(texts, found.placed)
+        flags = [flag for item in landed for flag in item.flags]
+        reasons = tuple(reason for item in landed for reason in item.why)
+        if any(len(item.copies) > 1 for item in found.placed):
+            flags.append(Flag.AMBIGUOUS)
+        result = FileResult(
+            path=file.path, new_path=target, hunks=tuple(item.result for item in landed)
+        )
+        outcome = combined([item.result.outcome for item in landed])
+        return FileJudged(result, outcome, changes, tuple(flags), reasons)
+
+    def _whole(
+        self,
+        step: FileStep,
+        path: str | None,
+        outcome: Outcome,
+        changes: Mapping[str, Slot | None],
+        why: str = "",
+        triple: Triple | None = None,
+    ) -> FileJudged:
+        """A file that is judged as a whole: added, deleted, gone."""
+        hunks = tuple(
+            HunkResult(
+                old_start=hunk.old_start,
+                new_start=hunk.new_start if outcome.clean else None,
+                function=None,
+                landed_in=None,
+                outcome=outcome,
+            )
+            for hunk in step.file.hunks
+        )
+        result = FileResult(path=step.file.path, new_path=path, hunks=hunks)
+        return FileJudged(result, outcome, changes, (), (why,) if why else (), triple)
+
+
+def combined(outcomes: list[Outcome]) -> Outcome:
+    """The outcome of a whole from its parts; of no part at all: unchanged."""
+    if Outcome.CONFLICT in outcomes:
+        return Outcome.CONFLICT
+    here = [Outcome.UPSTREAMED, Outcome.PARTLY_UPSTREAMED]
+    if any(outcome in here for outcome in outcomes):
+        if all(outcome is Outcome.UPSTREAMED for outcome in outcomes):
+            return Outcome.UPSTREAMED
+        return Outcome.PARTLY_UPSTREAMED
+    return max(outcomes, key=_WORST.index, default=Outcome.UNCHANGED)

@@ -1,0 +1,201 @@
+"""Proof after a clean merge: each hunk's change stands in the result, and where.
+
+Never trusts a merge's exit status: a hunk counts as landed only if its lines are found in the
+result at the place that the line mapping gives, in the function that it was written for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tracker.evidence.rebase import Flag, HunkResult, Outcome
+from tracker.series.merging import Change, overlapping, to_new, touching
+from tracker.series.patch import Group
+from tracker.series.placing import Placed, find_block
+from tracker.series.scopes import Scope, scope_at
+
+_TELLING = 2  # added lines with code that must repeat before they count as "there already"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The four texts of one file, as lines and whole. ``result`` None: no clean merge."""
+
+    path: str
+    base: list[bytes]
+    theirs: list[bytes]
+    ours: list[bytes]
+    result: list[bytes] | None
+    upstream: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """What was found of one hunk; ``why``: a sentence for each flag that was raised."""
+
+    result: HunkResult
+    flags: tuple[Flag, ...]
+    why: tuple[str, ...]
+
+
+def land(texts: Texts, placed: Sequence[Placed]) -> list[Landed]:
+    """Judge the hunks of one file, in order."""
+    found: list[Landed] = []
+    carried = applied = 0
+    for item in placed:
+        groups = _absolute(item)
+        landed = _land_one(texts, item, groups, carried, applied)
+        found.append(landed)
+        delta = sum(len(group.added) - len(group.removed) for group in groups)
+        carried += delta
+        if landed.result.outcome.clean:
+            applied += delta
+    return found
+
+
+def _absolute(item: Placed) -> list[Group]:
+    return [
+        Group(item.at + g.start, item.at + g.new_start, g.removed, g.added)
+        for g in item.hunk.groups()
+    ]
+
+
+def _land_one(
+    texts: Texts, item: Placed, groups: list[Group], carried: int, applied: int
+) -> Landed:
+    upstream = texts.upstream
+    home = _home(texts, groups[0], carried)
+    outcome = _outcome(texts, item, groups)
+    at = to_new(upstream, item.at)
+    landed_in: str | None = None
+    flags: list[Flag] = []
+    why: list[str] = []
+    if outcome.clean and texts.result is not None:
+        scope = _landing_scope(texts, groups[0], home, applied)
+        landed_in = scope.name if scope is not None else None
+        if not _stands(texts, groups, applied):
+            outcome = Outcome.CONFLICT
+            why.append("the merge is clean but the change is not in the result")
+        elif home is not None and landed_in != home.name:
+            flags.append(Flag.LANDED_ELSEWHERE)
+            why.append(f"written for {home.name}, landed in {landed_in or 'no function'}")
+        if outcome is not Outcome.UNCHANGED:
+            doubt = _ambiguity(texts, item)
+            if doubt:
+                flags.append(Flag.AMBIGUOUS)
+                why.append(doubt)
+        present = _present(texts, groups)
+        if present:
+            flags.append(Flag.ALREADY_PRESENT)
+            why.append(present)
+    if outcome is Outcome.UPSTREAMED:
+        landed_in = home.name if home is not None else None
+    result = HunkResult(
+        old_start=item.hunk.old_start,
+        new_start=at + 1 if outcome is not Outcome.CONFLICT else None,
+        function=home.name if home is not None else None,
+        landed_in=landed_in,
+        outcome=outcome,
+    )
+    return Landed(result, tuple(flags), tuple(why))
+
+
+def _home(texts: Texts, group: Group, carried: int) -> Scope | None:
+    """The scope of the hunk's first change on the pin: of its first added line with code on it,
+    or of its first removed line.
+    """
+    if group.added:
+        skip = next((i for i, line in enumerate(group.added) if line.strip()), 0)
+        line = group.start + carried + skip
+        return scope_at(b"".join(texts.theirs), texts.path, line)
+    return scope_at(b"".join(texts.base), texts.path, group.start)
+
+
+def _landing_scope(texts: Texts, group: Group, home: Scope | None, applied: int) -> Scope | None:
+    assert texts.result is not None  # noqa: S101  (the caller looked)
+    start = to_new(texts.upstream, group.start)
+    if group.added:
+        skip = next((i for i, line in enumerate(group.added) if line.strip()), 0)
+        if home is not None and not texts.upstream:
+            return home
+        return scope_at(b"".join(texts.result), texts.path, start + applied + skip)
+    if home is not None and not texts.upstream:
+        return home
+    return scope_at(b"".join(texts.ours), texts.path, start)
+
+
+def _outcome(texts: Texts, item: Placed, groups: list[Group]) -> Outcome:
+    upstream = texts.upstream
+    if not overlapping(upstream, item.at, item.end):
+        exact = to_new(upstream, item.at) == item.hunk.first
+        return Outcome.UNCHANGED if exact else Outcome.OFFSET
+    if all(_made_upstream(texts, group) for group in groups):
+        return Outcome.UPSTREAMED
+    if texts.result is None and any(
+        touching(upstream, Change(g.start, g.start + len(g.removed), 0, 0)) for g in groups
+    ):
+        return Outcome.CONFLICT
+    return Outcome.MERGED
+
+
+def _made_upstream(texts: Texts, group: Group) -> bool:
+    """Upstream made this very change to these very lines."""
+    end = group.start + len(group.removed)
+    return any(
+        change.start == group.start
+        and change.end == end
+        and tuple(texts.ours[change.new_start : change.new_end]) == group.added
+        for change in texts.upstream
+    )
+
+
+def _stands(texts: Texts, groups: list[Group], applied: int) -> bool:
+    """Each group's added lines stand in the result where the mapping puts them."""
+    assert texts.result is not None  # noqa: S101  (the caller looked)
+    for group in groups:
+        start = to_new(texts.upstream, group.start) + applied
+        applied += len(group.added) - len(group.removed)
+        if tuple(texts.result[start : start + len(group.added)]) == group.added:
+            continue
+        if _made_upstream(texts, group):
+            applied -= len(group.added) - len(group.removed)
+            continue
+        if group.added and find_block(texts.result, group.added):
+            continue  # beside an upstream change: git may order the two either way
+        if not group.added:
+            continue
+        return False
+    return True
+
+
+def _ambiguity(texts: Texts, item: Placed) -> str:
+    """The hunk's old lines stand more than once in upstream's text."""
+    if not item.hunk.old:
+        return ""
+    copies = find_block(texts.ours, item.hunk.old)
+    if len(copies) < 2:  # noqa: PLR2004
+        return ""
+    places = []
+    ours = b"".join(texts.ours)
+    for copy in copies:
+        scope = scope_at(ours, texts.path, copy + item.hunk.leading)
+        lines = f"{copy + 1}-{copy + len(item.hunk.old)}"
+        places.append(f"{lines} ({scope.name})" if scope is not None else lines)
+    return f"its context stands {len(copies)} times: lines " + ", ".join(places)
+
+
+def _present(texts: Texts, groups: list[Group]) -> str:
+    """The added lines stand in upstream's text already, and did not on the pin."""
+    for group in groups:
+        code = [line for line in group.added if len(line.strip()) > 2]  # noqa: PLR2004
+        if len(code) < _TELLING or not texts.upstream:
+            continue
+        now = find_block(texts.ours, group.added)
+        if now and len(now) > len(find_block(texts.base, group.added)):
+            start = to_new(texts.upstream, group.start)
+            nearest = min(now, key=lambda at: abs(at - start))
+            far = start - nearest
+            where = f"{abs(far)} lines {'above' if far > 0 else 'below'}"
+            return f"probably upstream: its added lines stand there already, {where}"
+    return ""
