@@ -119,7 +119,7 @@ def anchor(item_id: str) -> str:
 
 
 def diff_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Each line of a unified diff with its kind: ``add``, ``del``, ``hunk`` or ``same``."""
+    """Each line of a unified diff with its kind: ``add``, ``del``, ``hunk`` or ``context``."""
     for line in text.splitlines():
         if line.startswith(("+++", "---", "@@", "diff ", "index ")):
             yield "hunk", line
@@ -128,7 +128,7 @@ def diff_lines(text: str) -> Iterator[tuple[str, str]]:
         elif line.startswith("-"):
             yield "del", line
         else:
-            yield "same", line
+            yield "context", line
 
 
 def _sections(view: View, timeline: Timeline | None, *, soak: bool) -> list[_Section]:
