@@ -1,0 +1,234 @@
+// Rolling back with snapshots: true only if the state is really held, else false and nothing changed.
+#include "scenario.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <stdexcept>
+
+namespace probe {
+
+namespace {
+
+constexpr int N_SNAPSHOTS = 4;
+
+// One case: play `steps`, remove all positions >= p0, go on, and compare with a reference that never
+// saw the removed rows. `held`: whether the last call's rows still hold the state asked for.
+struct Case {
+    std::string       name;
+    std::vector<Step> steps;
+    int               p0;
+    bool              held;
+};
+
+std::vector<Step> one_by_one(int n, int pos0, unsigned seed) {
+    std::vector<Step> steps;
+    for (int i = 0; i < n; ++i) {
+        steps.push_back(text_step(1, pos0 + i, seed + static_cast<unsigned>(i)));
+    }
+    return steps;
+}
+
+std::vector<Step> operator+(std::vector<Step> a, const std::vector<Step> & b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+std::vector<Case> cases() {
+    // text at 0-8, an image with the extent 9-16, text from 17 on
+    const std::vector<Step> image = { text_step(9, 0, 1), image_step({ 8, 6, 1 }, 9) };
+    const std::vector<Step> text  = image + std::vector<Step>{ text_step(6, 17, 2) };
+    std::vector<Case>       all;
+    for (int k = 1; k <= 5; ++k) {
+        all.push_back({ std::to_string(k) + " of 6 tokens behind the image", text, 23 - k, k <= N_SNAPSHOTS });
+    }
+    all.push_back({ "all tokens behind the image", text, 17, false });
+    all.push_back({ "4 of 4 tokens behind the image", image + std::vector<Step>{ text_step(4, 17, 2) }, 17, false });
+    all.push_back({ "3 of 4 tokens behind the image", image + std::vector<Step>{ text_step(4, 17, 2) }, 18, true });
+    all.push_back({ "inside the image's extent", image + std::vector<Step>{ text_step(2, 17, 2) }, 14, false });
+    all.push_back({ "the image, nothing behind it", image, 9, false });
+    all.push_back({ "the image and the text behind it", image + std::vector<Step>{ text_step(2, 17, 2) }, 9, false });
+    all.push_back({ "the image and text before it", image, 7, false });
+    all.push_back({ "1 of 3 tokens decoded one by one", image + one_by_one(3, 17, 5), 19, false });
+    all.push_back({ "2 of 6 tokens decoded one by one", image + one_by_one(6, 17, 5), 21, false });
+    all.push_back({ "behind the end: nothing to remove", text, 23, true });
+    all.push_back({ "2 of 9 tokens without an image", { text_step(9, 0, 1) }, 7, true });
+    all.push_back({ "everything", text, 0, true });
+    return all;
+}
+
+// Compare with the reference; what the sequence now holds is `left`.
+void go_on(Run & run, Session & session, int sequence, const std::string & name, const std::vector<Step> & left, double limit) {
+    const int         next = left.empty() ? 0 : left.back().next;
+    std::vector<Step> more = { text_step(2, next, 31) };
+    if (!play(session, sequence, more)) {
+        run.answer(name + ": goes on", false, true);
+        return;
+    }
+    run.equal(name, session.last(sequence), replayed(run.model, run.setup(), left + more), limit);
+}
+
+void rollback(Run & run) {
+    run.with_image = true;
+    for (auto & one : cases()) {
+        Session session(run.model, run.setup(1, N_SNAPSHOTS));
+        if (!play(session, 0, one.steps)) {
+            run.take(session);
+            return;
+        }
+        const bool held     = one.held && (session.n_rs() > 0 || one.p0 == 0 || one.p0 == one.steps.back().next);
+        const bool returned = session.rm(0, one.p0);
+        run.answer(one.name, returned, held);
+        // true: the removed rows must be gone; false: nothing may have changed
+        go_on(run, session, 0, one.name + (returned ? ": rolled back" : ": refused, unchanged"),
+              returned ? cut(one.steps, one.p0) : one.steps, ROUNDING);
+        run.take(session);
+    }
+}
+
+// Again and again: before the next decode, and after each.
+void repeated(Run & run) {
+    Session           session(run.model, run.setup(1, N_SNAPSHOTS));
+    std::vector<Step> steps = { text_step(8, 0, 1) };
+    play(session, 0, steps);
+    if (session.n_rs() == 0) {
+        run.take(session);
+        return;
+    }
+    run.answer("first", session.rm(0, 7), true);
+    const bool returned = session.rm(0, 5);
+    run.answer("second, further back", returned, true);
+    std::vector<Step> left = cut(steps, returned ? 5 : 7);
+    left.push_back(text_step(6, left.back().next, 2));
+    session.decode(0, left.back().text);
+    run.equal("after two", session.last(0), replayed(run.model, run.setup(), left), ROUNDING);
+    run.answer("again", session.rm(0, left.back().next - 2), true);
+    go_on(run, session, 0, "after three", cut(left, left.back().next - 2), ROUNDING);
+    run.take(session);
+}
+
+// A pending rollback goes with the copy; the source keeps its own.
+void then_fork(Run & run) {
+    run.with_image = true;
+    const std::vector<Step> steps = { text_step(9, 0, 1), image_step({ 8, 6, 1 }, 9), text_step(6, 17, 2) };
+    for (const bool source_first : { true, false }) {
+        Session           session(run.model, run.setup(3, N_SNAPSHOTS));
+        std::vector<Step> played = steps;
+        if (!play(session, 0, played)) {
+            run.take(session);
+            return;
+        }
+        if (session.n_rs() == 0) {
+            run.take(session);
+            return;
+        }
+        run.answer("rolled back", session.rm(0, 20), true);
+        const auto left = cut(steps, 20);
+        session.cp(0, 1);
+        session.cp(1, 2);
+        const std::string order = source_first ? ", source first" : ", source last";
+        const std::vector<int> sequences = source_first ? std::vector<int>{ 0, 1, 2 } : std::vector<int>{ 2, 1, 0 };
+        for (const int s : sequences) {
+            go_on(run, session, s, (s == 0 ? "source" : s == 1 ? "copy" : "copy of the copy") + order, left, ROUNDING);
+        }
+        run.take(session);
+    }
+}
+
+// The whole state with a shared cell that has a rollback pending: must neither abort nor lose it.
+void fork_saved(Run & run) {
+    Session           session(run.model, run.setup(3, N_SNAPSHOTS));
+    std::vector<Step> steps = { text_step(9, 0, 1), text_step(14, 9, 2) };
+    play(session, 0, steps);
+    if (session.n_rs() == 0) {
+        run.take(session);
+        return;
+    }
+    run.answer("rolled back", session.rm(0, 20), true);
+    session.cp(0, 1);
+    // in a child of its own: some revisions end the process here
+    std::cout.flush();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        _exit(session.save_all().empty() ? 1 : 0);
+    }
+    int status = -1;
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        throw std::runtime_error("cannot run a child process");
+    }
+    const bool saved = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    run.answer("whole state with a shared rollback saved", saved, true,
+               WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) : "");
+    if (!saved) {
+        run.take(session);
+        return;
+    }
+    run.answer("whole set", session.restore_all(session.save_all()), true);
+    go_on(run, session, 1, "copy from a saved state", cut(steps, 20), ROUNDING);
+    go_on(run, session, 0, "source from a saved state", cut(steps, 20), ROUNDING);
+    run.take(session);
+}
+
+// A rollback of one of two sequences that share their state must not reach the other.
+void shared(Run & run) {
+    Session           session(run.model, run.setup(2, N_SNAPSHOTS));
+    std::vector<Step> steps = { text_step(9, 0, 1) };
+    play(session, 0, steps);
+    if (session.n_rs() == 0) {
+        run.take(session);
+        return;
+    }
+    session.cp(0, 1);
+    const bool returned = session.rm(1, 7);
+    Fact       fact;
+    fact.name     = "fork rolled back";
+    fact.returned = returned;
+    run.facts.push_back(fact);
+    run.counted("the other's last position", llama_memory_seq_pos_max(session.memory(), 0), 8);
+    go_on(run, session, 0, "the other", steps, ROUNDING);
+    go_on(run, session, 1, "the fork", returned ? cut(steps, 7) : steps, ROUNDING);
+    run.take(session);
+}
+
+// A pending rollback dies with its sequence.
+void forgotten(Run & run) {
+    const std::vector<std::string> ways = { "removed up to its end", "kept another", "overwritten by a copy" };
+    for (const auto & way : ways) {
+        Session           session(run.model, run.setup(2, N_SNAPSHOTS));
+        std::vector<Step> steps = { text_step(9, 0, 1) };
+        std::vector<Step> other = { text_step(5, 0, 4) };
+        play(session, 0, other);
+        play(session, 1, steps);
+        if (session.n_rs() == 0) {
+            run.take(session);
+            return;
+        }
+        run.answer("rolled back", session.rm(1, 7), true);
+        std::vector<Step> left;
+        if (way == ways[0]) {
+            session.rm(1, 0, 50);
+        } else if (way == ways[1]) {
+            session.keep(0);
+        } else {
+            session.cp(0, 1);
+            left = other;
+        }
+        go_on(run, session, 1, way, left, ROUNDING);
+        go_on(run, session, 0, way + ": the other", other, ROUNDING);
+        run.take(session);
+    }
+}
+
+}  // namespace
+
+void add_rollback_scenarios(std::map<std::string, Scenario> & all) {
+    all["rollback"]           = rollback;
+    all["rollback-repeated"]  = repeated;
+    all["rollback-fork"]      = then_fork;
+    all["rollback-fork-save"] = fork_saved;
+    all["rollback-shared"]    = shared;
+    all["rollback-forgotten"] = forgotten;
+}
+
+}  // namespace probe
