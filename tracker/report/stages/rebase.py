@@ -6,6 +6,7 @@ from tracker.evidence.item import Item
 from tracker.evidence.rebase import Culprit, Flag, Note, Outcome, PatchResult
 from tracker.evidence.verdict import Status
 from tracker.report.gathered import Stages
+from tracker.report.standing import plural
 
 _SAID = {
     Outcome.UNCHANGED: "applies exactly, on the same lines",
@@ -32,6 +33,7 @@ _NOTED = {
     Note.FORM: "another form of the patch was used",
 }
 _PASSES = (Outcome.NOT_APPLICABLE,)
+_NAMES_SHOWN = 3
 _FAILS = (Outcome.CONFLICT, Outcome.UNUSABLE)
 
 
@@ -98,7 +100,7 @@ def _summary(patch: PatchResult) -> str:
     if patch.outcome.clean and not patch.flags:
         places = _functions(patch)
         if places:
-            said += f", in {places}"
+            said += f", {places}" if places[0].isdigit() else f", in {places}"
     parts = [said, *(_FLAGGED[flag] for flag in patch.flags)]
     if patch.why:
         parts.append(patch.why)
@@ -106,10 +108,14 @@ def _summary(patch: PatchResult) -> str:
 
 
 def _functions(patch: PatchResult) -> str:
-    """The functions the hunks landed in, short names, each once; "" if one is unknown."""
+    """Where the hunks landed: names if they are few; "" if any of them is not known."""
     landed = [hunk.landed_in for file in patch.files for hunk in file.hunks]
     names = dict.fromkeys(name.rpartition("::")[2] for name in landed if name)
-    return ", ".join(names) if names and all(landed) and len(names) <= 3 else ""  # noqa: PLR2004
+    if not names or not all(landed):
+        return ""
+    if len(names) > _NAMES_SHOWN:
+        return f"{plural(len(landed), 'hunk')} in {len(names)} functions"
+    return ", ".join(names)
 
 
 def _evidence(patch: PatchResult) -> list[str]:
