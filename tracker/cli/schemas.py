@@ -18,6 +18,7 @@ from tracker.evidence.error import ErrorDocument
 from tracker.evidence.rebase import RebaseDocument
 from tracker.evidence.status import StatusDocument
 from tracker.evidence.tickets import TicketsDocument
+from tracker.evidence.upstream import FetchDocument
 from tracker.evidence.watch import WatchDocument
 
 DOCUMENTS: tuple[type[Value], ...] = (
@@ -27,6 +28,7 @@ DOCUMENTS: tuple[type[Value], ...] = (
     ChecklistDocument,
     DoctorDocument,
     ErrorDocument,
+    FetchDocument,
     RebaseDocument,
     StatusDocument,
     TicketsDocument,
