@@ -7,6 +7,7 @@ was read completely. A dry run writes nothing.
 
 from __future__ import annotations
 
-from tracker.tickets.polling import History, poll
+from tracker.tickets.history import LocalHistory
+from tracker.tickets.polling import poll
 
-__all__ = ["History", "poll"]
+__all__ = ["LocalHistory", "poll"]

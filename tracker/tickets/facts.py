@@ -19,6 +19,7 @@ from tracker.evidence.tickets import TicketState
 from tracker.tickets import keys
 from tracker.tickets.keys import Key
 
+_TELLING = 12  # characters that are no white space
 _MAINTAINERS = ("OWNER", "MEMBER", "COLLABORATOR")
 _CLOSING_WORD = r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b:?\s+"
 
@@ -216,14 +217,17 @@ def files_facts(body: Any, more: bool) -> FilesFacts:
 
 
 def added_blocks(patch: str) -> tuple[AddedBlock, ...]:
-    """The maximal runs of added lines of a unified diff; runs of blank lines only are left out."""
+    """The maximal runs of added lines of a unified diff.
+
+    Runs with hardly a character in them stand in every file and prove nothing: they are left out.
+    """
     blocks: list[AddedBlock] = []
     run: list[str] = []
     for line in [*patch.split("\n"), "@@"]:
         if line.startswith("+"):
             run.append(line[1:])
         elif not line.startswith("\\"):
-            if any(added.strip() for added in run):
+            if sum(len("".join(added.split())) for added in run) >= _TELLING:
                 blocks.append(AddedBlock(lines=len(run), digest=block_digest(run)))
             run = []
     return tuple(blocks)
