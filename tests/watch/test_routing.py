@@ -1,0 +1,197 @@
+"""Which class the router constructs, evaluated from its source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.upstream_like import ARCH, ARCH_H, FILES, MODEL, RECURRENT, changed
+from tests.watch.support import route
+from tracker.evidence.watch import RoutingResult, RoutingStatus
+
+NOTHING = {RECURRENT: "int x;\n"}
+
+
+def answers(found: RoutingResult) -> dict[str, tuple[str, ...]]:
+    return {answer.class_: answer.conditions for answer in found.to}
+
+
+@pytest.mark.parametrize(
+    ("arch", "when", "expected"),
+    [
+        ("ARCH_OURS", "default", ["memory_hybrid"]),
+        ("ARCH_OURS", "draft", ["kv_cache"]),
+        ("ARCH_OURS", "window", ["memory_hybrid_iswa"]),
+        ("ARCH_HYBRID", "draft", ["memory_hybrid"]),
+        ("ARCH_MAMBA", "default", ["memory_recurrent"]),
+        ("ARCH_BERT", "default", ["nullptr"]),
+        ("ARCH_UNKNOWN", "default", ["kv_cache"]),
+        ("ARCH_LLAMA", "default", ["kv_chunked", "kv_cache"]),
+        ("ARCH_OURS", "open", ["kv_cache", "memory_hybrid", "memory_hybrid_iswa"]),
+    ],
+)
+def test_the_truth_table(tmp_path: Path, arch: str, when: str, expected: list[str]) -> None:
+    """Each arch and situation gets the class that the code would construct."""
+    found = route(tmp_path, arch, NOTHING, when=when)
+    assert found.status is RoutingStatus.SAME
+    assert sorted(answers(found)) == sorted(expected)
+
+
+def test_evidence_names_the_lines_that_decided(tmp_path: Path) -> None:
+    """The deciding lines are told in the order of evaluation, other files included."""
+    found = route(tmp_path, "ARCH_OURS", NOTHING)
+    assert found.to[0].evidence == (
+        "src/model.cpp:19",
+        "src/model.cpp:23",
+        "src/arch.cpp:4",
+        "src/model.cpp:25",
+        "src/arch.cpp:10",
+        "src/model.cpp:21",
+        "src/model.cpp:30",
+        "src/model.cpp:33",
+    )
+    assert found.to[0].conditions == (
+        "hparams.swa == SWA_NONE (assumed)",
+        "p.type != TYPE_DRAFT (assumed)",
+    )
+
+
+def test_what_cannot_be_decided_stays_a_condition(tmp_path: Path) -> None:
+    """A conditional break before a fall-through gives both answers, each with its condition."""
+    found = route(tmp_path, "ARCH_LLAMA", NOTHING)
+    assert answers(found) == {
+        "kv_chunked": ("hparams.chunked (open)",),
+        "kv_cache": ("not hparams.chunked (open)",),
+    }
+
+
+def test_another_arch_added_is_the_same(tmp_path: Path) -> None:
+    """Code for other architectures does not touch our answer."""
+    label = "        case ARCH_LLAMA:\n"
+    new = "        case ARCH_UNKNOWN:\n            { res = new kv_new(1); } break;\n"
+    edit = changed(MODEL, label, new + label)
+    assert route(tmp_path, "ARCH_OURS", edit).status is RoutingStatus.SAME
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        (MODEL, "&& !draft", "&& draft == false"),
+        (
+            ARCH,
+            "        case ARCH_HYBRID:\n        case ARCH_OURS:\n",
+            "        case ARCH_OURS:\n        case ARCH_HYBRID:\n",
+        ),
+    ],
+)
+def test_the_same_answer_from_new_code(tmp_path: Path, path: str, old: str, new: str) -> None:
+    """Rewritten deciding code with the same answer says so; a reordered label is not even that."""
+    found = route(tmp_path, "ARCH_OURS", changed(path, old, new))
+    wanted = RoutingStatus.SAME_ANSWER_NEW_CODE if path == MODEL else RoutingStatus.SAME
+    assert found.status is wanted
+    assert list(answers(found)) == ["memory_hybrid"]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "now"),
+    [
+        (MODEL, "new memory_hybrid(", "new memory_hybrid_idx(", "memory_hybrid_idx"),
+        (ARCH, "        case ARCH_OURS:\n", "", "kv_cache"),
+        (ARCH, "arch == ARCH_MAMBA;", "arch != ARCH_BERT;", "memory_recurrent"),
+        (MODEL, "case ARCH_BERT:\n", "case ARCH_BERT:\ncase ARCH_OURS:\n", "nullptr"),
+        (MODEL, "return res;", "return arch == ARCH_OURS ? new kv_cache(1) : res;", "kv_cache"),
+        (MODEL, "&& !draft) {", "&& !draft && arch != ARCH_OURS) {", "kv_cache"),
+    ],
+)  # fmt: skip
+def test_another_class_is_changed(tmp_path: Path, path: str, old: str, new: str, now: str) -> None:
+    """However the code comes to it, another class is a changed answer."""
+    found = route(tmp_path, "ARCH_OURS", changed(path, old, new))
+    assert found.status is RoutingStatus.CHANGED
+    assert list(answers(found)) == [now]
+    assert found.why == f"memory_hybrid became {now}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return res;", "for (auto & f : all) { if (f.takes(arch)) return f(); }\nreturn res;"),
+        ("    return res;", "    return registry.at(arch)(*this);"),
+        ("    return res;", "    goto done;\ndone:\n    return res;"),
+        ("    return res;\n", ""),
+        ("res = new memory_hybrid(\n", "res = pick(\n"),
+        ("if (arch_is_recurrent", "if (@@) {}\nif (arch_is_recurrent"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_followed_is_unresolved(tmp_path: Path, old: str, new: str) -> None:
+    """A loop, a table, a jump, a missing return, an unknown maker or bad syntax: no guess."""
+    found = route(tmp_path, "ARCH_OURS", changed(MODEL, old, new))
+    assert found.status is RoutingStatus.UNRESOLVED
+    assert found.why
+
+
+def test_a_new_open_condition_is_unresolved(tmp_path: Path) -> None:
+    """An answer that now depends on something nobody assumed is not called the same."""
+    edit = changed(MODEL, "&& !draft) {", "&& !draft && !p.flat) {")
+    found = route(tmp_path, "ARCH_OURS", edit)
+    assert found.status is RoutingStatus.UNRESOLVED
+    assert sorted(answers(found)) == ["kv_cache", "memory_hybrid"]
+
+
+def test_an_arch_that_does_not_exist_gets_no_answer(tmp_path: Path) -> None:
+    """The default branch is no answer for a name that no enum has."""
+    found = route(tmp_path, "ARCH_NEXT", NOTHING)
+    assert found.status is RoutingStatus.UNRESOLVED
+    assert found.to == ()
+
+
+def test_a_new_arch_is_told(tmp_path: Path) -> None:
+    """An architecture that appears is a change, with what it gets."""
+    edit = changed(ARCH_H, "    ARCH_UNKNOWN,\n", "    ARCH_NEXT,\n    ARCH_UNKNOWN,\n")
+    found = route(tmp_path, "ARCH_NEXT", edit)
+    assert found.status is RoutingStatus.CHANGED
+    assert found.why == "new architecture; it gets kv_cache"
+
+
+def test_a_helper_function_is_followed(tmp_path: Path) -> None:
+    """Construction moved into a helper of the same class is evaluated there."""
+    built = "new memory_hybrid("
+    head, _, tail = FILES[MODEL].partition(built)
+    rest = tail.partition(";")[2]
+    text = f"{head}make_hybrid(p, arch == ARCH_OURS);{rest}"
+    helper = """
+static memory * make_hybrid(const params & q, bool ours) {
+    if (ours) {
+        return new memory_ours(q);
+    }
+    return new memory_hybrid(q);
+}
+"""
+    found = route(tmp_path, "ARCH_OURS", {MODEL: text + helper})
+    assert list(answers(found)) == ["memory_ours"]
+
+
+def test_a_preprocessor_branch_is_a_condition(tmp_path: Path) -> None:
+    """Code under ``#ifdef`` inside the router decides only under that condition."""
+    edit = changed(
+        MODEL,
+        "    return res;",
+        "#ifdef USE_FLAT\n    return new kv_flat(*this);\n#else\n    return res;\n#endif",
+    )
+    found = route(tmp_path, "ARCH_OURS", edit)
+    assert answers(found)["kv_flat"][-1] == "defined(USE_FLAT) (open)"
+    assert answers(found)["memory_hybrid"][-1] == "not defined(USE_FLAT) (open)"
+
+
+def test_the_router_is_followed_when_it_moves(tmp_path: Path) -> None:
+    """The routing function in another file still answers."""
+    found = route(tmp_path, "ARCH_OURS", {MODEL: None, "src/model-memory.cpp": FILES[MODEL]})
+    assert found.status is RoutingStatus.SAME
+    assert found.to[0].evidence[0] == "src/model-memory.cpp:19"
+
+
+def test_a_gone_router_is_unresolved(tmp_path: Path) -> None:
+    """Without the routing function there is no answer, and the reason is told."""
+    found = route(tmp_path, "ARCH_OURS", {MODEL: "int x;\n"})
+    assert found.status is RoutingStatus.UNRESOLVED
+    assert "routing function was not found" in found.why

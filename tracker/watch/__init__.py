@@ -1,0 +1,9 @@
+"""What upstream did to the code that we depend on: regions and routing.
+
+Answers only from upstream's source, read through ``git``; builds nothing, writes nothing. Unknown
+is never reported as unchanged.
+"""
+
+from tracker.watch.document import watch
+
+__all__ = ["watch"]

@@ -1,0 +1,126 @@
+"""Regions and routing between two revisions -> the watch document."""
+
+from __future__ import annotations
+
+from tracker.config import RegionTable, RoutingTable, WatchTable
+from tracker.errors import ConfigError
+from tracker.evidence.verdict import Verdict, worst
+from tracker.evidence.watch import (
+    RegionResult,
+    RegionStatus,
+    RoutingResult,
+    RoutingStatus,
+    WatchDocument,
+)
+from tracker.git.repository import Repository
+from tracker.progress import Progress
+from tracker.watch import routing, selector
+from tracker.watch.compare import compare
+from tracker.watch.locate import locate
+from tracker.watch.selector import Selector
+from tracker.watch.snapshot import Snapshot
+
+_REGION_VERDICT = {
+    RegionStatus.UNCHANGED: Verdict.OK,
+    RegionStatus.COSMETIC: Verdict.OK,
+    RegionStatus.MOVED: Verdict.OK,
+    RegionStatus.CHANGED: Verdict.ATTENTION,
+    RegionStatus.MOVED_AND_CHANGED: Verdict.ATTENTION,
+    RegionStatus.MISSING: Verdict.FAIL,
+    RegionStatus.UNPARSED: Verdict.UNKNOWN,
+}
+_ROUTING_VERDICT = {
+    RoutingStatus.SAME: Verdict.OK,
+    RoutingStatus.SAME_ANSWER_NEW_CODE: Verdict.ATTENTION,
+    RoutingStatus.CHANGED: Verdict.ATTENTION,
+    RoutingStatus.UNRESOLVED: Verdict.UNKNOWN,
+}
+
+
+def watch(
+    repository: Repository, table: WatchTable, *, from_: str, to: str, progress: Progress
+) -> WatchDocument:
+    """Compare everything that ``table`` names between the commits ``from_`` and ``to``.
+
+    Raises:
+        ConfigError: a selector or a situation in ``table`` cannot be used.
+    """
+    chosen = [(region, selector.parse(region.selector, region.name)) for region in table.regions]
+    rows = [(question, situation(table, question)) for question in table.routing]
+    before, after = Snapshot(repository, from_, to), Snapshot(repository, to, from_)
+    total = len(chosen) + len(rows)
+    regions: list[RegionResult] = []
+    for done, (region, wanted) in enumerate(chosen):
+        progress.step(done, total, region.name)
+        regions.append(_region(region, wanted, before, after))
+    answers = _routing(table, rows, before, after, progress)
+    verdicts = [_REGION_VERDICT[found.status] for found in regions]
+    verdicts += [_ROUTING_VERDICT[found.status] for found in answers]
+    progress.step(total, total, "regions and routing")
+    return WatchDocument(
+        verdict=worst(verdicts),
+        from_=from_,
+        to=to,
+        regions=tuple(regions),
+        routing=answers,
+    )
+
+
+def _region(
+    table: RegionTable, wanted: Selector, before: Snapshot, after: Snapshot
+) -> RegionResult:
+    return compare(table, locate(wanted, before), locate(wanted, after))
+
+
+def situation(table: WatchTable, question: RoutingTable) -> dict[str, bool]:
+    """What is assumed for a routing question.
+
+    Raises:
+        ConfigError: it names a situation that is not configured.
+    """
+    known = table.situations.get(question.when)
+    if known is None and question.when != "default":
+        raise ConfigError(
+            f"unknown situation {question.when!r}",
+            where=f"watch.routing {question.name!r}",
+            next_step=f"add a table [watch.situations.{question.when}]",
+        )
+    return {**(known or {}), **question.assume}
+
+
+def _routing(
+    table: WatchTable,
+    rows: list[tuple[RoutingTable, dict[str, bool]]],
+    before: Snapshot,
+    after: Snapshot,
+    progress: Progress,
+) -> tuple[RoutingResult, ...]:
+    if not rows:
+        return ()
+    if table.routing_function is None:
+        raise ConfigError(
+            "routing questions need the function that answers them",
+            where="watch.routing_function",
+            next_step='name it, e.g. "src/llama-model.cpp::llama_model::create_memory"',
+        )
+    function = selector.parse(table.routing_function, "routing_function")
+    routers = [routing.Router(side, function, table.routing_subject) for side in (before, after)]
+    found: list[RoutingResult] = []
+    for done, (question, assume) in enumerate(rows):
+        progress.step(
+            len(table.regions) + done,
+            len(table.regions) + len(rows),
+            f"{question.name}/{question.when}",
+        )
+        one, other = (router.row(question.arch, assume) for router in routers)
+        found.append(
+            routing.result(
+                name=question.name,
+                arch=question.arch,
+                when=question.when,
+                blocking=question.blocking,
+                before=one,
+                after=other,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,107 @@
+"""Definitions that a source file can see: itself, what it includes by quotes, and their siblings.
+
+A routing function calls small predicates that live in other files; this finds them without reading
+the whole tree.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tracker.source import Definition, Kind, outline, tokens
+from tracker.watch.snapshot import Snapshot
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_IMPLEMENTATIONS = (".cpp", ".cc", ".cxx", ".c")
+_FOLDERS = ("", "include", "src")
+_DEPTH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A definition and the file that holds it."""
+
+    path: str
+    source: bytes
+    definition: Definition
+
+    @property
+    def text(self) -> bytes:
+        return self.source[self.definition.first : self.definition.last]
+
+
+@dataclass(slots=True)
+class Library:
+    """``start``: the file whose view this is."""
+
+    snapshot: Snapshot
+    start: str
+    _files: list[tuple[str, bytes]] | None = None
+    _functions: dict[str, tuple[Known, ...]] = field(default_factory=dict)
+
+    def functions(self, name: str) -> tuple[Known, ...]:
+        """The function definitions of that qualified name; several if it is overloaded."""
+        if name not in self._functions:
+            self._functions[name] = tuple(
+                known for known in self._named(name) if known.definition.kind is Kind.FUNCTION
+            )
+        return self._functions[name]
+
+    def enumeration_of(self, constant: str) -> frozenset[str]:
+        """All enumerators of the enum that holds ``constant``; empty if none does."""
+        word = constant.encode()
+        for path, source in self._visible():
+            del path
+            if word not in source:
+                continue
+            for item in outline(source).definitions:
+                if item.kind is not Kind.ENUM:
+                    continue
+                stream = tokens(source[item.first : item.last])
+                if word in stream:
+                    return frozenset(piece.decode("ascii", "replace") for piece in stream)
+        return frozenset()
+
+    def _named(self, name: str) -> Iterator[Known]:
+        word = name.rpartition("::")[2].encode()
+        for path, source in self._visible():
+            if word in source:
+                for item in outline(source).named(name):
+                    yield Known(path, source, item)
+
+    def _visible(self) -> list[tuple[str, bytes]]:
+        if self._files is None:
+            self._files = list(self._walk())
+        return self._files
+
+    def _walk(self) -> Iterator[tuple[str, bytes]]:
+        seen: set[str] = set()
+        level = [self.start]
+        for _ in range(_DEPTH + 1):
+            following: list[str] = []
+            for path in level:
+                if path in seen:
+                    continue
+                seen.add(path)
+                source = self.snapshot.read(path)
+                if source is None:
+                    continue
+                yield path, source
+                following.extend(self._included(path, source))
+            level = following
+
+    def _included(self, path: str, source: bytes) -> Iterator[str]:
+        for match in _INCLUDE.finditer(source):
+            name = match[1].decode("utf-8", "surrogateescape")
+            for folder in (posixpath.dirname(path), *_FOLDERS):
+                target = posixpath.normpath(posixpath.join(folder, name))
+                if target.startswith(".."):
+                    continue
+                if self.snapshot.read(target) is not None:
+                    yield target
+                    stem = posixpath.splitext(target)[0]
+                    yield from (stem + suffix for suffix in _IMPLEMENTATIONS)
+                    break

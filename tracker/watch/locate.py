@@ -1,0 +1,173 @@
+"""Find a selector's region in one revision: where it should be, else where it went.
+
+Never says "found" on a guess: a range without proof is ``reliable=False``, a name that is gone is
+``Absent`` with the names near it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from tracker.source import Definition, Kind, outline, tokens
+from tracker.watch.selector import Selector
+from tracker.watch.snapshot import Snapshot
+from tracker.watch.statements import anchored, fields, signature
+
+_NEAR = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One connected part of a region: lines ``start``..``end``, its text, the conditions around."""
+
+    start: int
+    end: int
+    text: bytes
+    guards: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A region in one revision. ``pieces``: in file order, at least one; several where overloads or
+    ``#if`` variants bear one name. ``name``: under which it was found. ``doubt``: why its range is
+    not proven, "" if it is. ``blob``: the whole file, for the proof by equality.
+    """
+
+    path: str
+    name: str | None
+    pieces: tuple[Piece, ...]
+    doubt: str
+    blob: bytes
+
+    @property
+    def text(self) -> bytes:
+        return b"\n".join(piece.text for piece in self.pieces)
+
+    @property
+    def tokens(self) -> tuple[tuple[bytes, ...], ...]:
+        """What is compared: per piece its guards, then its tokens."""
+        return tuple((*piece.guards, b"\n", *tokens(piece.text)) for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The selector matches nothing. ``why``: one sentence. ``near``: similar names, best first."""
+
+    why: str
+    near: tuple[str, ...] = ()
+
+
+def locate(selector: Selector, snapshot: Snapshot) -> Region | Absent:
+    """The region where the selector says it is, or in the one other file that defines the name."""
+    blob = snapshot.read(selector.path)
+    gone = Absent(f"there is no file {selector.path}")
+    here = in_file(selector, selector.path, blob) if blob is not None else gone
+    if isinstance(here, Region) or selector.name is None:
+        return here
+    elsewhere: list[Region] = []
+    for path in snapshot.files_with(selector.last_name or ""):
+        source = snapshot.read(path) if path != selector.path else None
+        found = in_file(selector, path, source) if source is not None else None
+        if isinstance(found, Region):
+            elsewhere.append(found)
+    if len(elsewhere) == 1:
+        return elsewhere[0]
+    if elsewhere:
+        places = ", ".join(region.path for region in elsewhere)
+        return Absent(f"it is no longer in {selector.path} but in several files: {places}")
+    if blob is not None:
+        return here
+    return Absent(f"there is no file {selector.path}, and no other file defines {selector.name}")
+
+
+def in_file(selector: Selector, path: str, blob: bytes) -> Region | Absent:
+    """The region inside one file's content."""
+    if selector.part == "regex":
+        return _matched(selector, path, blob)
+    if selector.name is None:
+        lines = blob.count(b"\n") + (not blob.endswith(b"\n"))
+        whole = Piece(1, max(lines, 1), blob, ())
+        return Region(path, None, (whole,), "", blob)
+    named = outline(blob).named(selector.name)
+    chosen = _preferred(named, selector)
+    if not chosen:
+        return Absent(f"{path} defines no {selector.name}", near_names(selector.name, blob))
+    doubts = [item for item in chosen if not item.reliable]
+    doubt = f"the end of {selector.name} in {path} cannot be told for sure" if doubts else ""
+    if selector.anchor is None and selector.part is None:
+        pieces = tuple(_piece(item, blob) for item in chosen)
+        return Region(path, chosen[0].name, pieces, doubt, blob)
+    return _inside(selector, path, blob, chosen, doubt)
+
+
+def _preferred(named: tuple[Definition, ...], selector: Selector) -> tuple[Definition, ...]:
+    """Definitions before declarations; a type before the alias of the same name."""
+    if selector.part == "fields":
+        return tuple(item for item in named if item.kind in (Kind.TYPE, Kind.ENUM))
+    if selector.anchor is not None:
+        return tuple(item for item in named if item.kind is Kind.FUNCTION)
+    if selector.part == "signature":
+        return tuple(item for item in named if item.kind in (Kind.FUNCTION, Kind.DECLARATION))
+    defined = tuple(item for item in named if item.kind not in (Kind.DECLARATION, Kind.ALIAS))
+    return defined or named
+
+
+def _inside(
+    selector: Selector, path: str, blob: bytes, chosen: tuple[Definition, ...], doubt: str
+) -> Region | Absent:
+    pieces: list[Piece] = []
+    for item in chosen:
+        text = blob[item.first : item.last]
+        if selector.part == "fields":
+            parts = fields(text)
+        elif selector.part == "signature":
+            parts = signature(text, None if item.body is None else item.body - item.first)
+        else:
+            assert selector.anchor is not None and selector.literal is not None  # noqa: S101
+            found, fault = anchored(text, selector.anchor, selector.literal)
+            doubt = doubt or fault
+            parts = found
+        for begin, end in parts:
+            first = item.start + text.count(b"\n", 0, begin)
+            last = item.start + text.count(b"\n", 0, max(end - 1, begin))
+            pieces.append(Piece(first, last, text[begin:end], item.guards))
+    if not pieces and doubt:
+        whole = tuple(_piece(item, blob) for item in chosen)
+        return Region(path, chosen[0].name, whole, doubt, blob)
+    if not pieces:
+        what = f'@{selector.anchor} "{selector.literal}"' if selector.anchor else selector.part
+        return Absent(f"{selector.name} is in {path}, but holds no {what}")
+    return Region(path, chosen[0].name, tuple(pieces), doubt, blob)
+
+
+def _piece(item: Definition, blob: bytes) -> Piece:
+    return Piece(item.start, item.end, blob[item.first : item.last], item.guards)
+
+
+def _matched(selector: Selector, path: str, blob: bytes) -> Region | Absent:
+    """Whole lines, so that what is compared does not depend on where in a line a match begins."""
+    assert selector.literal is not None  # noqa: S101  (the selector's parser saw to it)
+    pieces: list[Piece] = []
+    for match in re.finditer(selector.literal.encode(), blob, re.MULTILINE):
+        begin = blob.rfind(b"\n", 0, match.start()) + 1
+        stop = blob.find(b"\n", max(match.end() - 1, match.start()))
+        stop = len(blob) if stop < 0 else stop
+        start = blob.count(b"\n", 0, begin) + 1
+        if pieces and start <= pieces[-1].end:
+            continue
+        text = blob[begin:stop]
+        pieces.append(Piece(start, start + text.count(b"\n"), text, ()))
+    if not pieces:
+        return Absent(f"the pattern matches nothing in {path}")
+    return Region(path, None, tuple(pieces), "", blob)
+
+
+def near_names(name: str, blob: bytes) -> tuple[str, ...]:
+    """Names in the file that resemble ``name``: same last part first, then by letters."""
+    names = {item.name for item in outline(blob).definitions if item.kind is not Kind.VARIABLE}
+    last = name.rpartition("::")[2]
+    twins = sorted(other for other in names if other.rpartition("::")[2] == last)
+    close = difflib.get_close_matches(name, sorted(names - set(twins)), n=_NEAR, cutoff=0.6)
+    return tuple([*twins, *close][:_NEAR])

@@ -1,0 +1,113 @@
+"""Parts of one definition's text: the anchored statement, a type's fields, a function's signature.
+
+Works on the text of a definition whose range is known; ranges are byte offsets into that text,
+half-open. Errors of the grammar are judged inside the statement only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tracker.source.brackets import brackets
+from tracker.source.tree import error_lines, parse
+from tracker.watch.selector import Anchor
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Range = tuple[int, int]
+_NODES: dict[Anchor, frozenset[str]] = {
+    "if": frozenset({"if_statement"}),
+    "for": frozenset({"for_statement", "for_range_loop"}),
+    "while": frozenset({"while_statement", "do_statement"}),
+    "switch": frozenset({"switch_statement"}),
+    "case": frozenset({"case_statement"}),
+    "return": frozenset({"return_statement"}),
+    "call": frozenset({"call_expression"}),
+}
+_LITERALS = frozenset({"string_literal", "raw_string_literal", "concatenated_string"})
+
+
+def anchored(text: bytes, anchor: Anchor, literal: str) -> tuple[list[Range], str]:
+    """The innermost statement of kind ``anchor`` around each string literal with ``literal``.
+
+    For ``case`` the label and for ``call`` the called name may hold it instead. The second value
+    says why the answer is in doubt, "" if it is not.
+    """
+    root = parse(text).root_node
+    wanted = literal.encode()
+    found: list[Node] = []
+    for node in _walk(root):
+        if node.type in _LITERALS and wanted in (node.text or b""):
+            statement = _around(node, _NODES[anchor])
+        elif anchor in {"case", "call"} and node.type in _NODES[anchor]:
+            label = node.child_by_field_name("value" if anchor == "case" else "function")
+            statement = node if label is not None and label.text == wanted else None
+        else:
+            continue
+        if statement is not None and statement not in found:
+            found.append(statement)
+    ranges = [(node.start_byte, node.end_byte) for node in found]
+    matched = brackets(text)
+    broken = [n for n in found if error_lines(n) or not matched.sound(n.start_byte, n.end_byte)]
+    if broken or (not found and wanted in text and root.has_error):
+        return ranges, f'the grammar cannot read the code around "{literal}"'
+    return ranges, ""
+
+
+def fields(text: bytes) -> list[Range]:
+    """The data members of a type, or the enumerators of an enum, in order."""
+    root = parse(text).root_node
+    body = next(
+        (n for n in _walk(root) if n.type in {"field_declaration_list", "enumerator_list"}), None
+    )
+    if body is None:
+        return []
+    if body.type == "enumerator_list":
+        return [(n.start_byte, n.end_byte) for n in body.named_children if n.type == "enumerator"]
+    return [(n.start_byte, n.end_byte) for n in _members(body)]
+
+
+def _members(body: Node) -> list[Node]:
+    found: list[Node] = []
+    for child in body.named_children:
+        if child.type == "field_declaration":
+            declarator = child.child_by_field_name("declarator")
+            if declarator is None or not any(
+                n.type == "function_declarator" and n.parent is not None and _is_method(n)
+                for n in _walk(declarator)
+            ):
+                found.append(child)
+        elif child.type.startswith("preproc_"):
+            found.extend(_members(child))
+        elif child.type == "ERROR":
+            found.append(child)
+    return found
+
+
+def _is_method(function: Node) -> bool:
+    inner = function.child_by_field_name("declarator")
+    return inner is not None and inner.type != "parenthesized_declarator"
+
+
+def signature(text: bytes, body: int | None) -> list[Range]:
+    """Everything before the body (at offset ``body``), or the whole declaration."""
+    head = text if body is None else text[:body]
+    return [(0, len(head.rstrip()))]
+
+
+def _walk(node: Node) -> list[Node]:
+    found: list[Node] = []
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        found.append(current)
+        pending.extend(reversed(current.children))
+    return found
+
+
+def _around(node: Node, kinds: frozenset[str]) -> Node | None:
+    current = node.parent
+    while current is not None and current.type not in kinds:
+        current = current.parent
+    return current
