@@ -82,10 +82,10 @@ class RegionTable(_Table, frozen=True, kw_only=True):
 
 
 class RoutingTable(_Table, frozen=True, kw_only=True):
-    """A routing question: what does ``function`` return for ``arch``.
+    """A routing question: which class does the routing function construct for ``arch``.
 
-    ``when``: a label for the situation; ``assume``: source expressions taken as true or false in
-    it. ``classes``: a regular expression for the class names that count as an answer.
+    ``when``: a situation of ``watch.situations``; ``assume``: more source expressions that are
+    taken as true or false.
     """
 
     name: str
@@ -96,12 +96,19 @@ class RoutingTable(_Table, frozen=True, kw_only=True):
 
 
 class WatchTable(_Table, frozen=True, kw_only=True):
-    """``routing_function``: selector of the function that chooses the memory class."""
+    """``routing_function``: selector of the function that chooses the memory class.
+
+    ``routing_subject``: the member that holds the architecture. ``situations``: by name, the source
+    expressions that are true or false in it. ``called``: also watch what the patches' changed lines
+    call.
+    """
 
     regions: tuple[RegionTable, ...] = ()
     routing_function: str | None = None
     routing_subject: str = "arch"
+    situations: dict[str, dict[str, bool]] = {}
     routing: tuple[RoutingTable, ...] = ()
+    called: bool = True
 
 
 class TicketTable(_Table, frozen=True, kw_only=True):
