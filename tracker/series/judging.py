@@ -6,15 +6,22 @@ Works in two strokes so that the merges of many patches and many trees share one
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from tracker.evidence.rebase import FileResult, Flag, HunkResult, Outcome
-from tracker.series.landing import Texts, land
-from tracker.series.merging import Merger, Triple
+from msgspec.structs import replace as replace_fields
+
+from tracker.evidence.rebase import ConflictFile, FileResult, Flag, HunkResult, Outcome
+from tracker.series.landing import Landed, absolute, land
+from tracker.series.merging import Merged, Merger, Triple
 from tracker.series.patch import Binary, Kind
 from tracker.series.pinned import Base, FileStep, Step, apply_to
+from tracker.series.placing import Placed, splice
+from tracker.series.renames import Move
+from tracker.series.resolutions import Resolutions
+from tracker.series.texts import Texts
 from tracker.series.trees import Slot, Tree
+from tracker.series.upstreaming import made_upstream
 
 _WORST = (
     Outcome.UNCHANGED,
@@ -35,6 +42,14 @@ class FileJudged:
     flags: tuple[Flag, ...] = ()
     why: tuple[str, ...] = ()
     triple: Triple | None = None
+    resolved: bool = False
+    sides: tuple[str | None, str | None, str | None] = (None, None, None)
+
+    def card(self) -> ConflictFile:
+        """The conflict of a file that is judged as a whole: its three blobs, no places."""
+        base, ours, theirs = self.sides
+        path = self.result.new_path or self.result.path
+        return ConflictFile(path=path, base=base, ours=ours, theirs=theirs, hunks=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +65,23 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A step to judge on a tree. ``moved``: pin path to its path upstream, for renamed files."""
+    """A step to judge on a tree. ``moves``: by pin path, of files that upstream renamed."""
 
     step: Step
     tree: Tree
-    moved: Mapping[str, str] = field(default_factory=dict)
+    moves: Mapping[str, Move] = field(default_factory=dict)
 
     def place(self, path: str) -> str:
         """Where the pin's ``path`` is on this tree."""
         if self.tree.get(path) is None and path not in self.tree.changed:
-            return self.moved.get(path, path)
+            move = self.moves.get(path)
+            return move.path if move is not None else path
         return path
+
+    def likeness(self, path: str) -> str:
+        """How much of a moved file stayed, for a human."""
+        move = self.moves.get(path)
+        return f" ({move.similarity}% similar)" if move is not None else ""
 
 
 def triple_of(job: Job, step: FileStep, empty: str) -> Triple | None:
@@ -74,11 +95,32 @@ def triple_of(job: Job, step: FileStep, empty: str) -> Triple | None:
     return Triple(base, ours.oid, step.theirs.oid) if ours is not None else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """One file's merged content and what was found of its hunks."""
+
+    merged: Merged
+    hunks: tuple[HunkResult, ...]
+    flags: tuple[Flag, ...]
+    why: tuple[str, ...]
+    resolved: bool = False
+
+
+def _content(merged: Merged, landed: Sequence[Landed]) -> _Content:
+    return _Content(
+        merged,
+        tuple(item.result for item in landed),
+        tuple(flag for item in landed for flag in item.flags),
+        tuple(reason for item in landed for reason in item.why),
+    )
+
+
 class Judge:
     """Judges steps on trees with one merger."""
 
-    def __init__(self, merger: Merger) -> None:
+    def __init__(self, merger: Merger, resolutions: Resolutions | None = None) -> None:
         self.merger = merger
+        self._resolutions = resolutions
         self._empty = merger.quarantine.write_blob(b"")
 
     def prepare(self, jobs: list[Job]) -> None:
@@ -94,7 +136,7 @@ class Judge:
         files: list[FileJudged] = []
         here = job.tree
         for file_step in step.files:
-            judged = self._file(Job(step, here, job.moved), file_step)
+            judged = self._file(Job(step, here, job.moves), file_step)
             files.append(judged)
             here = here.with_changes(judged.changes)
         outcome = combined([file.outcome for file in files])
@@ -160,16 +202,15 @@ class Judge:
             if ours.mode == mode:
                 why.append(f"{path}: the mode change is already present")
         if path != step.file.old_path:
-            why.append(f"{step.file.old_path} moved to {path}")
-        hunks: list[HunkResult] = []
-        flags: list[Flag] = []
+            why.append(f"{step.file.old_path} moved to {path}{job.likeness(step.file.path)}")
+        resolved = False
+        hunks: tuple[HunkResult, ...] = ()
+        flags: tuple[Flag, ...] = ()
         if step.placed:
-            for landed in land(
-                self._texts(triple, path, merged.oid if merged.clean else None), step.placed
-            ):
-                hunks.append(landed.result)
-                flags += landed.flags
-                why += [f"{path}: {reason}" for reason in landed.why]
+            content = self._hunks(triple, merged, path, step.placed)
+            merged, hunks, flags = content.merged, content.hunks, content.flags
+            why += [f"{path}: {reason}" for reason in content.why]
+            resolved = content.resolved
         outcomes = [hunk.outcome for hunk in hunks]
         if step.file.binary is not Binary.NO or not outcomes:
             if triple.base != triple.theirs:
@@ -185,8 +226,58 @@ class Judge:
         outcome = combined(outcomes)
         slot = Slot(mode, merged.oid)
         after = {**changes, target: slot} if outcome is not Outcome.CONFLICT else {}
-        result = FileResult(path=step.file.path, new_path=target, hunks=tuple(hunks))
-        return FileJudged(result, outcome, after, tuple(flags), tuple(why), triple)
+        result = FileResult(path=step.file.path, new_path=target, hunks=hunks)
+        return FileJudged(result, outcome, after, flags, tuple(why), triple, resolved)
+
+    def _hunks(
+        self, triple: Triple, merged: Merged, path: str, placed: tuple[Placed, ...]
+    ) -> _Content:
+        """Judge the hunks; where upstream holds some of them already, carry only the rest."""
+        landed = land(self._texts(triple, path, merged.oid if merged.clean else None), placed)
+        if merged.clean:
+            return _content(merged, landed)
+        resolved = self._resolutions.resolve(self.merger, triple) if self._resolutions else None
+        if resolved is not None:
+            return self._resolved(triple, path, placed, resolved)
+        texts = self._texts(triple, path, None)
+        there = [
+            item.result.outcome is Outcome.UPSTREAMED
+            or (
+                item.result.outcome is Outcome.CONFLICT
+                and made_upstream(texts, place, absolute(place))
+            )
+            for item, place in zip(landed, placed, strict=True)
+        ]
+        rest = tuple(place for place, known in zip(placed, there, strict=True) if not known)
+        if len(rest) == len(placed):
+            return _content(merged, landed)
+        reduced = b"".join(splice(self.merger.lines(triple.base), rest))
+        theirs = self.merger.quarantine.write_blob(reduced)
+        smaller = Triple(triple.base, triple.ours, theirs)
+        left = self.merger.merge([smaller])[smaller]
+        clean = left.oid if left.clean else None
+        remaining = iter(land(self._texts(smaller, path, clean), rest))
+        mixed = [
+            replace(item, result=replace_fields(item.result, outcome=Outcome.UPSTREAMED))
+            if known
+            else next(remaining)
+            for item, known in zip(landed, there, strict=True)
+        ]
+        return _content(left, mixed)
+
+    def _resolved(
+        self, triple: Triple, path: str, placed: tuple[Placed, ...], resolved: bytes
+    ) -> _Content:
+        """A human settled this conflict before: his text is the result."""
+        oid = self.merger.quarantine.write_blob(resolved)
+        landed = land(self._texts(triple, path, None), placed)
+        hunks = tuple(
+            item.result
+            if item.result.outcome is not Outcome.CONFLICT
+            else replace_fields(item.result, outcome=Outcome.MERGED)
+            for item in landed
+        )
+        return _Content(Merged(oid, clean=True), hunks, (), (), resolved=True)
 
     def _texts(self, triple: Triple, path: str, result: str | None) -> Texts:
         lines = self.merger.lines
@@ -288,7 +379,13 @@ class Judge:
             for hunk in step.file.hunks
         )
         result = FileResult(path=step.file.path, new_path=path, hunks=hunks)
-        return FileJudged(result, outcome, changes, (), (why,) if why else (), triple)
+        sides = (
+            step.base.oid if step.base is not None else None,
+            triple.ours if triple is not None else None,
+            step.theirs.oid if step.theirs is not None else None,
+        )
+        reasons = (why,) if why else ()
+        return FileJudged(result, outcome, changes, (), reasons, triple, sides=sides)
 
 
 def combined(outcomes: list[Outcome]) -> Outcome:

@@ -13,21 +13,10 @@ from tracker.evidence.rebase import Flag, HunkResult, Outcome
 from tracker.series.merging import Change, overlapping, to_new, touching
 from tracker.series.patch import Group
 from tracker.series.placing import Placed, find_block
-from tracker.series.scopes import Scope, scope_at
-
-_TELLING = 2  # added lines with code that must repeat before they count as "there already"
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """The four texts of one file, as lines and whole. ``result`` None: no clean merge."""
-
-    path: str
-    base: list[bytes]
-    theirs: list[bytes]
-    ours: list[bytes]
-    result: list[bytes] | None
-    upstream: tuple[Change, ...]
+from tracker.series.relevance import scope_change
+from tracker.series.scopes import Scope, same_name, scope_at
+from tracker.series.texts import Texts
+from tracker.series.upstreaming import present as already_there
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +33,7 @@ def land(texts: Texts, placed: Sequence[Placed]) -> list[Landed]:
     found: list[Landed] = []
     carried = applied = 0
     for item in placed:
-        groups = _absolute(item)
+        groups = absolute(item)
         landed = _land_one(texts, item, groups, carried, applied)
         found.append(landed)
         delta = sum(len(group.added) - len(group.removed) for group in groups)
@@ -54,7 +43,8 @@ def land(texts: Texts, placed: Sequence[Placed]) -> list[Landed]:
     return found
 
 
-def _absolute(item: Placed) -> list[Group]:
+def absolute(item: Placed) -> list[Group]:
+    """The hunk's groups with their place in the whole base text."""
     return [
         Group(item.at + g.start, item.at + g.new_start, g.removed, g.added)
         for g in item.hunk.groups()
@@ -65,19 +55,20 @@ def _land_one(
     texts: Texts, item: Placed, groups: list[Group], carried: int, applied: int
 ) -> Landed:
     upstream = texts.upstream
-    home = _home(texts, groups[0], carried)
+    function = around(texts, groups[0])
+    home = _home(texts, groups[0], function, carried)
     outcome = _outcome(texts, item, groups)
     at = to_new(upstream, item.at)
     landed_in: str | None = None
     flags: list[Flag] = []
     why: list[str] = []
     if outcome.clean and texts.result is not None:
-        scope = _landing_scope(texts, groups[0], home, applied)
+        scope = _landing_scope(texts, groups[0], home, function, applied)
         landed_in = scope.name if scope is not None else None
         if not _stands(texts, groups, applied):
             outcome = Outcome.CONFLICT
             why.append("the merge is clean but the change is not in the result")
-        elif home is not None and landed_in != home.name:
+        elif home is not None and not same_name(landed_in or "", home.name):
             flags.append(Flag.LANDED_ELSEWHERE)
             why.append(f"written for {home.name}, landed in {landed_in or 'no function'}")
         if outcome is not Outcome.UNCHANGED:
@@ -85,7 +76,11 @@ def _land_one(
             if doubt:
                 flags.append(Flag.AMBIGUOUS)
                 why.append(doubt)
-        present = _present(texts, groups)
+        changed = scope_change(texts, item, groups, function)
+        if changed:
+            flags.append(Flag.SCOPE_CHANGED)
+            why.append(changed)
+        present = already_there(texts, groups)
         if present:
             flags.append(Flag.ALREADY_PRESENT)
             why.append(present)
@@ -101,28 +96,42 @@ def _land_one(
     return Landed(result, tuple(flags), tuple(why))
 
 
-def _home(texts: Texts, group: Group, carried: int) -> Scope | None:
-    """The scope of the hunk's first change on the pin: of its first added line with code on it,
-    or of its first removed line.
+def around(texts: Texts, group: Group) -> Scope | None:
+    """The function on the pin that holds the whole change; None if it is in none."""
+    first = group.start if group.removed else group.start - 1
+    if first < 0:
+        return None
+    scope = scope_at(texts.base, texts.path, first)
+    inside = scope is not None and scope.is_function and group.start < scope.end
+    return scope if inside else None
+
+
+def _home(texts: Texts, group: Group, function: Scope | None, carried: int) -> Scope | None:
+    """The scope of the hunk's first change on the pin: the function around it, else that of its
+    first added line with code on it (the patch may add the function), else of its first removed.
     """
+    if function is not None:
+        return function
     if group.added:
-        skip = next((i for i, line in enumerate(group.added) if line.strip()), 0)
-        line = group.start + carried + skip
-        return scope_at(b"".join(texts.theirs), texts.path, line)
-    return scope_at(b"".join(texts.base), texts.path, group.start)
+        return scope_at(texts.theirs, texts.path, group.start + carried + _first_code(group))
+    return scope_at(texts.base, texts.path, group.start)
 
 
-def _landing_scope(texts: Texts, group: Group, home: Scope | None, applied: int) -> Scope | None:
-    assert texts.result is not None  # noqa: S101  (the caller looked)
-    start = to_new(texts.upstream, group.start)
-    if group.added:
-        skip = next((i for i, line in enumerate(group.added) if line.strip()), 0)
-        if home is not None and not texts.upstream:
-            return home
-        return scope_at(b"".join(texts.result), texts.path, start + applied + skip)
+def _landing_scope(
+    texts: Texts, group: Group, home: Scope | None, function: Scope | None, applied: int
+) -> Scope | None:
     if home is not None and not texts.upstream:
         return home
-    return scope_at(b"".join(texts.ours), texts.path, start)
+    if function is not None and not overlapping(texts.upstream, function.start, function.end):
+        return function  # upstream only moved it as a whole
+    start = to_new(texts.upstream, group.start)
+    if group.added and texts.result is not None:
+        return scope_at(texts.result, texts.path, start + applied + _first_code(group))
+    return scope_at(texts.ours, texts.path, start)
+
+
+def _first_code(group: Group) -> int:
+    return next((i for i, line in enumerate(group.added) if line.strip()), 0)
 
 
 def _outcome(texts: Texts, item: Placed, groups: list[Group]) -> Outcome:
@@ -177,25 +186,8 @@ def _ambiguity(texts: Texts, item: Placed) -> str:
     if len(copies) < 2:  # noqa: PLR2004
         return ""
     places = []
-    ours = b"".join(texts.ours)
     for copy in copies:
-        scope = scope_at(ours, texts.path, copy + item.hunk.leading)
+        scope = scope_at(texts.ours, texts.path, copy + item.hunk.leading)
         lines = f"{copy + 1}-{copy + len(item.hunk.old)}"
         places.append(f"{lines} ({scope.name})" if scope is not None else lines)
     return f"its context stands {len(copies)} times: lines " + ", ".join(places)
-
-
-def _present(texts: Texts, groups: list[Group]) -> str:
-    """The added lines stand in upstream's text already, and did not on the pin."""
-    for group in groups:
-        code = [line for line in group.added if len(line.strip()) > 2]  # noqa: PLR2004
-        if len(code) < _TELLING or not texts.upstream:
-            continue
-        now = find_block(texts.ours, group.added)
-        if now and len(now) > len(find_block(texts.base, group.added)):
-            start = to_new(texts.upstream, group.start)
-            nearest = min(now, key=lambda at: abs(at - start))
-            far = start - nearest
-            where = f"{abs(far)} lines {'above' if far > 0 else 'below'}"
-            return f"probably upstream: its added lines stand there already, {where}"
-    return ""

@@ -6,21 +6,42 @@ alone, so one conflict hides nothing.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from tracker.evidence.rebase import (
+    Conflict,
+    Culprit,
+    Flag,
     Note,
     Outcome,
     PatchResult,
     RebaseDocument,
 )
-from tracker.evidence.verdict import worst
+from tracker.evidence.verdict import Verdict, worst
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.progress import Progress
-from tracker.series.judging import Job, Judge, Judged
-from tracker.series.merging import Merger
-from tracker.series.pinned import Base, Step, step_on, touched_paths
-from tracker.series.reading import Member, Series
+from tracker.series.cards import conflict_file
+from tracker.series.culprits import Culprits
+from tracker.series.engine import Engine, MemberJudged, Target
+from tracker.series.exporting import diff_between
+from tracker.series.judging import FileJudged, Judged
+from tracker.series.pinned import Base
+from tracker.series.reading import Series
+from tracker.series.renames import find_moves
+from tracker.series.resolutions import Resolutions
 from tracker.series.trees import read_tree, written
+
+
+@dataclass(frozen=True, slots=True)
+class Rebased:
+    """A rebase with what is needed to go on from it: refreshing the files, or resolving."""
+
+    document: RebaseDocument
+    engine: Engine
+    judged: tuple[MemberJudged, ...]
+    target_tree: str
 
 
 def rebase(
@@ -37,63 +58,135 @@ def rebase(
     Raises:
         UsageError: one of the revisions is unknown.
     """
+    return rebase_with_engine(
+        repository, series, from_=from_, onto=onto, quarantine=quarantine, progress=progress
+    ).document
+
+
+def rebase_with_engine(
+    repository: Repository,
+    series: Series,
+    *,
+    from_: str,
+    onto: str,
+    quarantine: Quarantine,
+    progress: Progress,
+) -> Rebased:
+    """Like :func:`rebase`, for callers that go on from the result."""
     start, target = repository.resolve(from_), repository.resolve(onto)
     pin_tree, target_tree = repository.tree(start), repository.tree(target)
-    paths = touched_paths(form for member in series.members for form in member.forms)
-    pin = read_tree(quarantine, pin_tree, paths)
-    tree = read_tree(quarantine, target_tree, paths)
-    steps: list[Step] = []
-    here = pin
-    for member in series.members:
-        step, here = step_on(quarantine, member.patch, here)
-        steps.append(step)
-    judge = Judge(Merger(quarantine))
-    judge.prepare([Job(step, tree) for step in steps])
+    engine = Engine(quarantine, series, pin_tree, Resolutions(series.folder))
+    judged = engine.judge_all([look_at(engine, pin_tree, target_tree)])[0]
+    culprits = Culprits(repository, start, target)
     results: list[PatchResult] = []
-    here = tree
-    for number, (member, step) in enumerate(zip(series.members, steps, strict=True)):
-        progress.step(number, len(steps), member.patch.subject)
-        in_series = judge.judge(Job(step, here))
-        here = in_series.after
-        alone = None if member.entry.requires else judge.judge(Job(step, tree))
-        results.append(_result(member, step, in_series, alone))
-    progress.step(len(steps), len(steps), "rebased")
-    whole = all(result.outcome.clean or _left_out(result.outcome) for result in results)
-    return RebaseDocument(
-        verdict=worst(result.verdict for result in results),
+    for number, member in enumerate(judged):
+        progress.step(number, len(judged), member.member.patch.subject)
+        results.append(_result(engine, member, culprits, target_tree, onto))
+    progress.step(len(judged), len(judged), "rebased")
+    whole = bool(judged) and all(_settled(result.outcome) for result in results)
+    after = judged[-1].in_series.after if judged else None
+    document = RebaseDocument(
+        verdict=worst(result.verdict for result in results) if results else Verdict.OK,
         from_=start,
         onto=target,
-        tree=written(quarantine, target_tree, here) if whole and results else None,
+        tree=written(quarantine, target_tree, after) if whole and after is not None else None,
         patches=tuple(results),
     )
+    return Rebased(document, engine, tuple(judged), target_tree)
 
 
-def _left_out(outcome: Outcome) -> bool:
-    """Nothing of the patch is left to apply, or the rest of it was applied."""
-    return outcome in (
-        Outcome.UPSTREAMED,
-        Outcome.PARTLY_UPSTREAMED,
-        Outcome.NOT_APPLICABLE,
-        Outcome.STRUCTURAL,
-    )
+def look_at(engine: Engine, pin_tree: str, target_tree: str) -> Target:
+    """The target with the paths that the series needs, wherever upstream moved them."""
+    quarantine = engine.quarantine
+    tree = read_tree(quarantine, target_tree, engine.paths)
+    missing = {p for p in engine.paths if engine.pin.get(p) and not tree.get(p)}
+    moves = find_moves(quarantine, pin_tree, target_tree, missing)
+    if moves:
+        wanted = engine.paths | {move.path for move in moves.values()}
+        tree = read_tree(quarantine, target_tree, wanted)
+
+    def lacks(symbol: str) -> bool:
+        asked = quarantine.git(
+            ["grep", "-q", "-w", "-F", "-e", symbol, target_tree, "--"], check=False
+        )
+        return asked.code == 1
+
+    return Target(tree, moves, lacks)
 
 
-def _result(member: Member, step: Step, judged: Judged, alone: Judged | None) -> PatchResult:
-    notes: list[Note] = []
-    stale = judged.outcome in (Outcome.OFFSET, Outcome.MERGED, Outcome.PARTLY_UPSTREAMED)
-    if stale or (step.base is not Base.PIN and judged.outcome.clean):
-        notes.append(Note.REFRESH_NEEDED)
+def _settled(outcome: Outcome) -> bool:
+    """The patch stands in the tree, or nothing of it is left to carry."""
+    return outcome not in (Outcome.CONFLICT, Outcome.UNUSABLE)
+
+
+def _result(
+    engine: Engine, member: MemberJudged, culprits: Culprits, target_tree: str, onto: str
+) -> PatchResult:
+    judged, alone = member.in_series, member.alone
+    patch, step = member.member.patch, member.step
+    in_conflict = [file for file in judged.files if file.outcome is Outcome.CONFLICT]
+    stands = judged.outcome.clean or judged.outcome is Outcome.PARTLY_UPSTREAMED
+    why = list(judged.why)
+    if alone is not None and alone.outcome is not judged.outcome:
+        why.append(f"alone: {alone.outcome}")
+    why += step.patch.remarks
     return PatchResult(
-        name=member.patch.name,
-        subject=member.patch.subject,
+        name=patch.name,
+        subject=patch.subject,
         form=step.patch.name,
-        requires=member.entry.requires,
+        requires=member.member.entry.requires,
         outcome=judged.outcome,
         flags=judged.flags,
-        notes=tuple(notes),
+        notes=_notes(member),
         alone=alone.outcome if alone is not None else None,
         files=tuple(file.result for file in judged.files),
-        culprit=None,
-        conflict=None,
-        why="; ".join((*judged.why, *step.patch.remarks)),
+        culprit=_culprit(engine, judged, in_conflict, culprits),
+        conflict=_conflict(engine, in_conflict, onto) if in_conflict else None,
+        why="; ".join(why),
+        diff=diff_between(engine.quarantine, target_tree, member.before, judged.after)
+        if stands
+        else "",
     )
+
+
+def _notes(member: MemberJudged) -> tuple[Note, ...]:
+    judged = member.in_series
+    notes: list[Note] = []
+    moved = judged.outcome in (Outcome.OFFSET, Outcome.MERGED, Outcome.PARTLY_UPSTREAMED)
+    if moved or (member.step.base is not Base.PIN and judged.outcome.clean and not member.form):
+        notes.append(Note.REFRESH_NEEDED)
+    if any(file.resolved for file in judged.files):
+        notes.append(Note.RESOLUTION_USED)
+    if member.form:
+        notes.append(Note.FORM)
+    return tuple(notes)
+
+
+def _culprit(
+    engine: Engine, judged: Judged, in_conflict: list[FileJudged], culprits: Culprits
+) -> Culprit | Literal["unknown"] | None:
+    """The commit behind the first conflict; None if nothing is to blame."""
+    if Flag.NO_BASE in judged.flags and in_conflict:
+        return "unknown"
+    for file in in_conflict:
+        path, now = file.result.path, file.result.new_path
+        found = culprits.find(engine.judge.merger, path, now, file.triple)
+        if found != "unknown":
+            return found
+    return "unknown" if in_conflict else None
+
+
+def _conflict(engine: Engine, files: list[FileJudged], onto: str) -> Conflict:
+    merger = engine.judge.merger
+    cards = []
+    for file in files:
+        path = file.result.new_path or file.result.path
+        if file.triple is not None:
+            cards.append(conflict_file(merger, path, file.triple))
+        else:
+            cards.append(file.card())
+    commands = (
+        f"lloyal-track rebase --onto {onto} --write",
+        "lloyal-track resume",
+    )
+    return Conflict(files=tuple(cards), commands=commands)

@@ -1,15 +1,20 @@
-"""Which function a line stands in, remembered by content; the seam to ``tracker.source``."""
+"""Which function a line stands in; the seam to ``tracker.source``.
+
+Reading a whole file for one line is the dearest step of a verdict, so the stretch between two
+closing braces in column 0 is tried first. Its answer counts only where ``tracker.source`` calls it
+reliable (grammar and brackets agree, every bracket of it matches); else the whole file is read.
+A stretch may start inside a namespace, so its names can lack outer parts: ``same_name`` knows.
+"""
 
 from __future__ import annotations
 
-import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tracker.source.outline import Kind, is_cpp, outline
-from tracker.source.tree import error_lines, parse, proposals
+from tracker.source.outline import Definition, Kind, is_cpp, outline
 
-_COUNTED = frozenset({"function", "type", "enum", "variable", "macro"})
+_COUNTED = frozenset({Kind.FUNCTION, Kind.TYPE, Kind.ENUM, Kind.VARIABLE, Kind.MACRO})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,65 +28,54 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Scopes:
-    """All definitions of one text. ``broken``: 0-based lines at which the grammar gave up."""
+class _Outlined:
+    found: tuple[Definition, ...]
+    sound: bool
 
-    found: tuple[Scope, ...]
-    broken: tuple[int, ...]
-
-    def at(self, line: int) -> Scope | None:
+    def at(self, line: int) -> Definition | None:
         """The innermost function around the 0-based ``line``, else the innermost other scope."""
-        around = [scope for scope in self.found if scope.start <= line < scope.end]
+        around = [item for item in self.found if item.start - 1 <= line < item.end]
         if not around:
             return None
-        return min(around, key=lambda scope: (not scope.is_function, scope.end - scope.start))
-
-    def doubtful(self, scope: Scope | None) -> bool:
-        """The grammar gave up where the answer comes from."""
-        if scope is None:
-            return bool(self.broken)
-        place = bisect.bisect_left(self.broken, scope.start)
-        return place < len(self.broken) and self.broken[place] < scope.end
+        return min(around, key=lambda d: (d.kind is not Kind.FUNCTION, d.last - d.first))
 
 
-@lru_cache(maxsize=96)
-def _by_grammar(content: bytes) -> Scopes:
-    tree = parse(content)
-    starts = [0]
-    at = content.find(b"\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = content.find(b"\n", at + 1)
-    found = []
-    for item in proposals(tree):
-        if item.kind in _COUNTED:
-            names = [part for part, _ in item.scopes] + list(item.name)
-            name = b"::".join(n for n in names if n != b"::").decode("utf-8", "replace")
-            first = bisect.bisect_right(starts, item.start) - 1
-            last = bisect.bisect_right(starts, max(item.end - 1, item.start))
-            found.append(Scope(name, first, last, item.kind == "function"))
-    return Scopes(tuple(found), tuple(line - 1 for line in error_lines(tree.root_node)))
+@lru_cache(maxsize=512)
+def _outlined(text: bytes) -> _Outlined:
+    seen = outline(text)
+    return _Outlined(tuple(d for d in seen.definitions if d.kind in _COUNTED), seen.sound)
 
 
-@lru_cache(maxsize=32)
-def _by_brackets(content: bytes) -> Scopes:
-    found = tuple(
-        Scope(item.name, item.start - 1, item.end, item.kind is Kind.FUNCTION)
-        for item in outline(content).definitions
-        if item.kind.value in _COUNTED
-    )
-    return Scopes(found, ())
-
-
-def scope_at(content: bytes, path: str, line: int) -> Scope | None:
-    """The scope of the 0-based ``line``; None outside of any, and for files that are not C++.
-
-    The grammar answers; where it gave up, the brackets do.
-    """
-    if not is_cpp(path):
+def scope_at(lines: Sequence[bytes], path: str, line: int) -> Scope | None:
+    """The scope of the 0-based ``line``; None outside of any, and for files that are not C++."""
+    if not is_cpp(path) or not lines:
         return None
-    scopes = _by_grammar(content)
-    scope = scopes.at(line)
-    if scopes.doubtful(scope):
-        return _by_brackets(content).at(line)
-    return scope
+    line = min(line, len(lines) - 1)
+    first, last = _stretch(lines, line)
+    near = _outlined(b"".join(lines[first:last]))
+    item = near.at(line - first)
+    if (item is not None and item.reliable) or (item is None and near.sound):
+        return _scope(item, first)
+    return _scope(_outlined(b"".join(lines)).at(line), 0)
+
+
+def same_name(one: str, other: str) -> bool:
+    """Equal, or equal but for outer parts that one of them lacks."""
+    return one == other or one.endswith("::" + other) or other.endswith("::" + one)
+
+
+def _stretch(lines: Sequence[bytes], line: int) -> tuple[int, int]:
+    first = line
+    while first > 0 and not lines[first - 1].startswith(b"}"):
+        first -= 1
+    last = line
+    while last < len(lines) and not lines[last].startswith(b"}"):
+        last += 1
+    return first, min(last + 1, len(lines))
+
+
+def _scope(item: Definition | None, offset: int) -> Scope | None:
+    if item is None:
+        return None
+    is_function = item.kind is Kind.FUNCTION
+    return Scope(item.name, item.start - 1 + offset, item.end + offset, is_function)

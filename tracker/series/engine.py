@@ -1,0 +1,127 @@
+"""The whole series on any number of upstream trees at once.
+
+Patch by patch over all trees, so that the merges of one patch on a thousand revisions share one git
+process. Knows nothing of commits: a tree's answer depends on its files only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tracker.evidence.rebase import Flag, Outcome
+from tracker.git.quarantine import Quarantine
+from tracker.series.judging import Job, Judge, Judged
+from tracker.series.merging import Merger
+from tracker.series.pinned import Base, Step, step_on, touched_paths
+from tracker.series.reading import Member, Series
+from tracker.series.renames import Move
+from tracker.series.resolutions import Resolutions
+from tracker.series.trees import Tree, read_tree
+
+# The best answer first: what is compared when no form of a patch is clean and unflagged.
+_RANK = tuple(Outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An upstream tree. ``lacks``: whether none of its files holds the symbol."""
+
+    tree: Tree
+    moves: Mapping[str, Move] = field(default_factory=dict)
+    lacks: Callable[[str], bool] = lambda _symbol: False
+
+
+@dataclass(frozen=True, slots=True)
+class MemberJudged:
+    """One patch of the series on one target. ``form``: index of the form that was used.
+
+    ``before``: the tree that it met in series. ``alone`` None: it requires another.
+    ``absent``: the symbol without which it is not applicable, "" if it is.
+    """
+
+    member: Member
+    step: Step
+    form: int
+    before: Tree
+    in_series: Judged
+    alone: Judged | None
+    absent: str = ""
+
+
+class Engine:
+    """A series prepared on its pin."""
+
+    def __init__(
+        self,
+        quarantine: Quarantine,
+        series: Series,
+        pin_tree: str,
+        resolutions: Resolutions | None = None,
+    ) -> None:
+        self.quarantine = quarantine
+        self.series = series
+        self.paths = touched_paths(form for m in series.members for form in m.forms)
+        self.pin = read_tree(quarantine, pin_tree, self.paths)
+        self.judge = Judge(Merger(quarantine), resolutions)
+        self.steps: list[tuple[Step, ...]] = []
+        here = self.pin
+        for member in series.members:
+            tried = [step_on(quarantine, form, here) for form in member.forms]
+            self.steps.append(tuple(step for step, _after in tried))
+            fitting = (after for step, after in tried if step.base is Base.PIN)
+            here = next(fitting, here)
+        self.carried = here
+
+    def judge_all(self, targets: Sequence[Target]) -> list[list[MemberJudged]]:
+        """One list per target, one entry per patch, in series order."""
+        results: list[list[MemberJudged]] = [[] for _ in targets]
+        here = [target.tree for target in targets]
+        for member, steps in zip(self.series.members, self.steps, strict=True):
+            trees = [(number, tree) for number, tree in enumerate(here)]
+            trees += [(number, target.tree) for number, target in enumerate(targets)]
+            self.judge.prepare(
+                [Job(step, tree, targets[number].moves) for number, tree in trees for step in steps]
+            )
+            for number, target in enumerate(targets):
+                judged = self._member(member, steps, here[number], target)
+                results[number].append(judged)
+                here[number] = judged.in_series.after
+        return results
+
+    def _member(
+        self, member: Member, steps: tuple[Step, ...], here: Tree, target: Target
+    ) -> MemberJudged:
+        absent = next((name for name in member.entry.needs if target.lacks(name)), "")
+        if absent:
+            gone = Judged(Outcome.NOT_APPLICABLE, (), (f"{absent} does not exist there",), (), here)
+            return MemberJudged(member, steps[0], 0, here, gone, gone, absent)
+        tried = [self._form(index, step, here, target) for index, step in enumerate(steps)]
+        good = (i for i, j in enumerate(tried) if j.outcome.clean and not j.flags)
+        best = min(range(len(tried)), key=lambda i: (_RANK.index(tried[i].outcome), i))
+        form = next(good, best)
+        alone = None
+        if not member.entry.requires:
+            alone = self._form(form, steps[form], target.tree, target)
+        return MemberJudged(member, steps[form], form, here, tried[form], alone)
+
+    def _form(self, index: int, step: Step, tree: Tree, target: Target) -> Judged:
+        judged = self.judge.judge(Job(step, tree, target.moves))
+        if index == 0 or step.base is not Base.NONE:
+            return judged
+        # Another form is written for another shape of the code, so the pin is no base for it. Its
+        # exact context, once, in the function that its hunks name, is proof enough.
+        named = all(
+            not hunk.label or landed.landed_in is None or _names(hunk.label, landed.landed_in)
+            for file, result in zip(step.patch.files, judged.files, strict=True)
+            for hunk, landed in zip(file.hunks, result.result.hunks, strict=True)
+        )
+        if named and judged.outcome.clean:
+            flags = tuple(flag for flag in judged.flags if flag is not Flag.NO_BASE)
+            return Judged(judged.outcome, flags, judged.why[:-1], judged.files, judged.after)
+        return judged
+
+
+def _names(label: bytes, function: str) -> bool:
+    """The text behind ``@@`` mentions the function."""
+    return function.rpartition("::")[2].encode() in label
