@@ -291,6 +291,44 @@ def test_another_scenario_does_not_stand_in_for_the_prefill() -> None:
     assert found["check:fork-1024/baseline"].status is Status.PASS
 
 
+def further_item(name: str, **changes: object) -> Item:
+    """The item of a scenario beyond the prefill after its patched qwen35 run was changed."""
+    scenario = name.removeprefix("check:").partition("/")[0]
+    rows = tuple(
+        replace(row, **changes)
+        if (row.scenario, row.variant, row.arch) == (scenario, "patched", "qwen35")
+        else row
+        for row in documents.further()
+    )
+    return drawn(bent(check=documents.check(*documents.check().rows, *rows)))[name]
+
+
+def test_a_scenario_beyond_the_prefill_has_its_own_verdict() -> None:
+    """Wrong without the patch is what the patch is for; a break may warn, if the check says ok."""
+    assert further_item("check:rollback/baseline").status is Status.PASS
+    assert "still needed" in further_item("check:rollback/baseline").summary
+    assert further_item("check:rollback/patched").summary.startswith("no warning; 20 facts right")
+    assert "warns 6 times, as it must" in further_item("check:breaks-direct/patched").summary
+    unsure = further_item("check:rollback/patched", verdict=Verdict.UNKNOWN, why="no row decoded")
+    assert (unsure.status, unsure.forbids) == (Status.UNKNOWN, True)
+
+
+def test_a_wrong_fact_fails_whatever_the_verdict_says() -> None:
+    """An "ok" that carries a broken fact contradicts itself: the worse of the two counts."""
+    item = further_item("check:rollback/patched", broken=("logits off by 7",), facts=20)
+    assert (item.status, item.forbids) == (Status.FAIL, True)
+    assert "1 of 20 facts wrong with the patch: logits off by 7" in item.summary
+
+
+def test_a_scenario_is_due_on_both_variants() -> None:
+    """A run that exists without the patch and is missing with it is unknown, not left out."""
+    rows = tuple(
+        row for row in documents.further() if (row.scenario, row.variant) != ("fork", "patched")
+    )
+    item = drawn(bent(check=documents.check(*documents.check().rows, *rows)))["check:fork/patched"]
+    assert (item.status, item.forbids) == (Status.UNKNOWN, True)
+
+
 def test_each_way_in_is_compared_with_its_own_baseline() -> None:
     """Rows handed over and rows through mtmd have other logits and other counts: told apart."""
     rows = documents.check().rows

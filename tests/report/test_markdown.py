@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace as with_fields
 
 import pytest
 from hypothesis import assume, given
@@ -138,8 +139,6 @@ def test_what_forbids_comes_before_what_does_not() -> None:
     rows = tuple(
         replace(row, rc=-11) if row.variant == "patched" else row for row in documents.check().rows
     )
-    from dataclasses import replace as with_fields
-
     stages = with_fields(documents.stages(), check=documents.check(*rows))
     text = report.markdown(documents.bump(stages))
     assert text.startswith("# Pin bump 0.3.29 → 0.3.36: fail\n")
@@ -177,6 +176,17 @@ def test_hostile_text_stays_text() -> None:
         elif token.type in ("th_open", "td_open"):
             widths[-1] += 1
     assert set(widths) <= {2, 3, 4}
+
+
+def test_passing_scenarios_do_not_bury_the_rest() -> None:
+    """Beyond the prefill they stand in the table; their items are counted, not listed."""
+    rows = (*documents.check().rows, *documents.further())
+    text = report.markdown(
+        documents.bump(with_fields(documents.stages(), check=documents.check(*rows)))
+    )
+    assert "| `rollback` | ✅ 0 + 2/20 wrong | ✅ 0 |" in text
+    assert "6 further items pass" in text
+    assert "`rollback/patched`" not in text
 
 
 def test_upstream_numbers_leave_no_note() -> None:

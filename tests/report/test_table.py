@@ -20,13 +20,13 @@ Pin bump  0.3.29 (f05cf4676) → 0.3.36 (0c1e57098)
  pass       Watched code  warn-region, find_slot: unchanged, moved
  attention                seq_rm: moved and changed, +5 -1 lines
  attention                create_memory: moved and changed, +4 -1 lines
- attention  Routing       qwen35/default, qwen35moe/default: still
-                          llama_memory_hybrid, but from new code
+ attention  Routing       qwen35, qwen35moe: still llama_memory_hybrid, but from
+                          new code
  pass       Native core   baseline, patched: builds
  pass       Behaviour     12 → 0 warnings at n_ubatch 128
  pass                     6 → 0 warnings at n_ubatch 512
  pass                     4 → 0 warnings at n_ubatch 1024
- pass                     0 → 0 warnings in scenario text
+ pass                     0 → 0 warnings on text alone
  pass                     logits bit-equal with and without the patch
  unknown    Tickets       6 tickets: not polled, because no network: the name
                           api.example.org does not resolve
@@ -95,6 +95,22 @@ def test_one_variant_that_fails_spoils_its_row() -> None:
     assert "fail                     6 → signal 11 warnings at n_ubatch 512" in text
     assert "image-512/patched: killed by signal 11" in text
     assert "logits bit-equal with and without" not in text
+
+
+def test_many_scenarios_are_one_row_until_one_is_wrong() -> None:
+    """The passing ones are counted with their wrong results; a wrong one has a row of its own."""
+    further = documents.further()
+    stages = with_fields(
+        documents.stages(), check=documents.check(*documents.check().rows, *further)
+    )
+    text = report.terminal(documents.bump(stages), width=100)
+    assert "3 further scenarios: 12 → 0 wrong results" in text
+    assert "rollback" not in text
+    rows = (replace(further[1], broken=("off by 8",)), *further[:1], *further[2:])
+    stages = with_fields(stages, check=documents.check(*documents.check().rows, *rows))
+    text = report.terminal(documents.bump(stages), width=100)
+    assert "fail                     3 further scenarios: 12 → 1 wrong results" in text
+    assert "fork/patched: qwen35: 1 of 20 facts wrong with the patch" in text
 
 
 def test_a_four_way_proof_shows_all_and_sums_up_the_target() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
+from typing import get_args
 
 from msgspec.structs import replace
 
@@ -69,8 +70,22 @@ SHAPES = {
 
 
 def config() -> Config:
-    """The configuration that ``make bump`` uses."""
-    return configuration.load(REPOSITORY / "archives.toml")
+    """The configuration that ``make bump`` uses, cut down to what these documents answer."""
+    whole = configuration.load(REPOSITORY / "archives.toml")
+    regions = ("warn-region", "find_slot", "seq_rm", "create_memory")
+    return replace(
+        whole,
+        watch=replace(
+            whole.watch,
+            regions=tuple(table for table in whole.watch.regions if table.name in regions),
+            routing=tuple(
+                table
+                for table in whole.watch.routing
+                if table.name in ("qwen35", "qwen35moe") and table.when == "default"
+            ),
+        ),
+        tickets=whole.tickets[:6],
+    )
 
 
 def hunk(old: int, new: int | None, function: str, outcome: Outcome) -> HunkResult:
@@ -173,12 +188,21 @@ _CREATE_MEMORY = f"""--- a/{_MODEL}
 """
 
 
-def routing(arch: str, status: RoutingStatus = RoutingStatus.SAME_ANSWER_NEW_CODE) -> RoutingResult:
+_CLASSES = {"default": "llama_memory_hybrid", "mtp": "llama_kv_cache"}
+
+
+def routing(
+    arch: str,
+    when: str = "default",
+    status: RoutingStatus = RoutingStatus.SAME_ANSWER_NEW_CODE,
+    *,
+    blocking: bool = True,
+) -> RoutingResult:
     """The class of ``arch`` before and after."""
 
     def answer(*lines: int) -> RoutingAnswer:
         return RoutingAnswer(
-            class_="llama_memory_hybrid",
+            class_=_CLASSES.get(when, "llama_memory_hybrid_iswa"),
             conditions=(),
             evidence=tuple(f"{_MODEL}:{line}" for line in lines),
         )
@@ -186,10 +210,11 @@ def routing(arch: str, status: RoutingStatus = RoutingStatus.SAME_ANSWER_NEW_COD
     return RoutingResult(
         name=arch,
         arch=f"LLM_ARCH_{arch.upper()}",
-        when="default",
+        when=when,
         from_=(answer(2040, 2118),),
         to=(answer(2412, 2531),),
         status=status,
+        blocking=blocking,
     )
 
 
@@ -210,7 +235,10 @@ def watch() -> WatchDocument:
                 diff=_CREATE_MEMORY,
             ),
         ),
-        routing=(routing("qwen35"), routing("qwen35moe")),
+        routing=tuple(
+            routing(table.name, table.when, blocking=table.blocking)
+            for table in config().watch.routing
+        ),
     )
 
 
@@ -313,6 +341,26 @@ def row(arch: str, variant: Variant, n_ubatch: int, *, image: bool = True) -> Ch
         library=("store/libllama.so", ("b0" if variant == "baseline" else "d1") * 32),
         verdict=Verdict.OK,
         why="",
+    )
+
+
+def further() -> tuple[CheckRow, ...]:
+    """What a host does around an image: wrong without the patch, right with it."""
+    names = ("fork", "rollback", "breaks-direct")
+    return tuple(
+        replace(
+            row(arch, variant, 512),
+            scenario=name,
+            facts=20,
+            broken=("rollback of 3: logits off by 8.3",) * 2 if variant == "baseline" else (),
+            warnings=row(arch, "baseline", 512).warnings if name == "breaks-direct" else (),
+            why="2 of 20 facts wrong without the patches: still needed"
+            if variant == "baseline"
+            else "",
+        )
+        for name in names
+        for arch in ("qwen35", "qwen35moe")
+        for variant in get_args(Variant)
     )
 
 

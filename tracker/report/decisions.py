@@ -54,7 +54,7 @@ class Acceptance:
 
 def path_of(config: Config) -> Path:
     """The file lies beside the patches, so that it is reviewed with them."""
-    return config.series_dir / FILE_NAME
+    return config.decisions
 
 
 def read(path: Path) -> tuple[Decision, ...]:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tracker.evidence.item import Item
 from tracker.evidence.verdict import Status
+from tracker.report.stages.check import CONTROL
 from tracker.report.standing import plural, worst_status
-from tracker.report.view import Behaviour, Bundle, Cell, Group, View, bundles, key_of
+from tracker.report.view import (
+    Behaviour,
+    Bundle,
+    Cell,
+    Group,
+    Scenario,
+    View,
+    bundles,
+    key_of,
+    scenario_of,
+)
 
-_NAMES_SHOWN = 3
-_SCENARIOS_SHOWN = 6
+_NAMES_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,7 @@ def named(bundle: Bundle) -> str:
     """The keys of the items, or how many there are if they are many."""
     if len(bundle.items) > _NAMES_SHOWN:
         return plural(len(bundle.items), bundle.first.kind)
-    return ", ".join(key_of(item) for item in bundle.items)
+    return ", ".join(key_of(item).removesuffix("/default") for item in bundle.items)
 
 
 def _rows(group: Group, behaviour: Behaviour | None) -> Iterator[tuple[Status, str]]:
@@ -59,34 +68,30 @@ def _said(kind: str, bundle: Bundle) -> str:
 
 
 def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status, str]]:
-    """Warnings without -> with the patch, a row per scenario; then what stands in no such row."""
-    shown = behaviour.rows[:_SCENARIOS_SHOWN]
-    for scenario, row in shown:
+    """Warnings without -> with the patch for the prefill and its control; then all the rest."""
+    shown = [row for row in behaviour.rows if row.n_ubatch is not None or row.name == CONTROL]
+    for row in shown:
         cells = _at_target(behaviour, row)
         counts = " → ".join(cell.text if cell else "not run" for cell in cells)
         statuses = [cell.status if cell else Status.UNKNOWN for cell in cells]
-        yield worst_status(statuses), f"{counts} warnings {_where(scenario)}"
-    covered = {scenario for scenario, _ in shown}
-    rest = [item for item in group.items if _scenario(item) not in covered]
-    wrong = [item for item in group.items if item.status is not Status.PASS and item not in rest]
-    for bundle in bundles([*wrong, *rest]):
-        yield bundle.first.status, f"{named(bundle)}: {bundle.said}"
-    patched = [item for item in group.items if item.id.endswith("/patched")]
+        where = "on text alone" if row.n_ubatch is None else f"at n_ubatch {row.n_ubatch}"
+        yield worst_status(statuses), f"{counts} warnings {where}"
+    patched = [item for item in group.listed if item.id.endswith("/patched")]
     compared = any("bit-equal" in item.summary for item in patched)
     if compared and all(item.status is Status.PASS for item in patched):
         yield Status.PASS, "logits bit-equal with and without the patch"
+    names = {row.name for row in behaviour.rows} - {row.name for row in shown}
+    further = [item for item in group.items if scenario_of(item) in names]
+    if further:
+        without, with_ = behaviour.wrong
+        wrong = f": {without} → {with_} wrong results" if without or with_ else ""
+        said = f"{plural(len(names), 'further scenario')}{wrong}"
+        yield worst_status(item.status for item in further), said
+    for bundle in bundles(item for item in group.items if item.status is not Status.PASS):
+        yield bundle.first.status, f"{named(bundle)}: {bundle.said}"
 
 
-def _at_target(behaviour: Behaviour, row: tuple[Cell | None, ...]) -> list[Cell | None]:
+def _at_target(behaviour: Behaviour, row: Scenario) -> list[Cell | None]:
     """The cells of the target; all of them if nothing ran there."""
-    cells = [cell for core, cell in zip(behaviour.cores, row, strict=True) if core.at_target]
-    return cells or list(row)
-
-
-def _where(scenario: str) -> str:
-    size = scenario.removeprefix("image-")
-    return f"at n_ubatch {size}" if size.isdigit() else f"in scenario {scenario}"
-
-
-def _scenario(item: Item) -> str:
-    return key_of(item).partition("/")[0]
+    cells = [cell for core, cell in zip(behaviour.cores, row.cells, strict=True) if core.at_target]
+    return cells or list(row.cells)

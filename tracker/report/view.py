@@ -14,7 +14,7 @@ from tracker.evidence.item import Item
 from tracker.evidence.rebase import PatchResult
 from tracker.evidence.revision import Revision
 from tracker.evidence.verdict import Status
-from tracker.report.stages.check import run_names
+from tracker.report.stages.check import CONTROL, prefill_size, run_names
 from tracker.report.standing import BADNESS, STATUS_OF, worst_status
 
 # Kind -> heading, and the question that its items answer. In the order of the checklist.
@@ -33,7 +33,7 @@ STATUS_ORDER = tuple(reversed(BADNESS))
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Items of one kind. ``commands``: what shows them again, each once, in order."""
+    """Items of one kind. ``commands``: what shows the listed ones again, each once."""
 
     kind: str
     title: str
@@ -48,7 +48,17 @@ class Group:
     def commands(self) -> tuple[str, ...]:
         if self.kind == "human":  # their command decides, it shows nothing
             return ()
-        return tuple(dict.fromkeys(item.reproduce for item in self.items if item.reproduce))
+        return tuple(dict.fromkeys(item.reproduce for item in self.listed if item.reproduce))
+
+    @property
+    def listed(self) -> tuple[Item, ...]:
+        """The items that a reader looks for one by one."""
+        return tuple(item for item in self.items if self.kind != "check" or not _is_further(item))
+
+    @property
+    def folded(self) -> tuple[Item, ...]:
+        """Passing scenarios beyond the prefill and its control: in the table, and in a fold."""
+        return tuple(item for item in self.items if item not in self.listed)
 
     @property
     def titled(self) -> bool:
@@ -80,7 +90,10 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One scenario on one core. ``text``: warnings per model, said once where they agree."""
+    """One scenario on one core, per model where they differ.
+
+    ``text``: the number of warnings, then what was wrong of what was looked at.
+    """
 
     text: str
     status: Status
@@ -96,11 +109,24 @@ class Core:
 
 
 @dataclass(frozen=True, slots=True)
+class Scenario:
+    """A row of it. ``n_ubatch``: of the prefill itself, None for all others."""
+
+    name: str
+    n_ubatch: int | None
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Behaviour:
-    """Scenario x core; a cell is None where nothing ran."""
+    """Scenario x core; a cell is None where nothing ran.
+
+    ``wrong``: at the target, how many facts were wrong without and with the patches.
+    """
 
     cores: tuple[Core, ...]
-    rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+    rows: tuple[Scenario, ...]
+    wrong: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +220,16 @@ class View:
         return behaviour(self.document)
 
 
+def scenario_of(item: Item) -> str:
+    """``image-512`` of ``check:image-512/patched``."""
+    return key_of(item).partition("/")[0]
+
+
+def _is_further(item: Item) -> bool:
+    scenario = scenario_of(item)
+    return item.status is Status.PASS and scenario != CONTROL and prefill_size(scenario) is None
+
+
 def counted(items: Iterable[Item]) -> str:
     """``3 pass, 1 attention``, best first; "" of none."""
     listed = list(items)
@@ -233,58 +269,59 @@ def behaviour(document: BumpDocument) -> Behaviour | None:
     Columns pin before target, baseline before patched; rows in the order of the plan.
     """
     rows = document.check.rows if document.check else ()
-    if not rows:
+    if document.check is None or not rows:
         return None
     names = {document.from_.commit: document.from_.name, document.to.commit: document.to.name}
     order = [document.from_.commit, document.to.commit]
-    present = dict.fromkeys((row.revision, row.variant) for row in rows)
+    by_cell: dict[tuple[str, str, str], list[CheckRow]] = {}
+    for row in rows:
+        by_cell.setdefault((row.scenario, row.revision, row.variant), []).append(row)
     cores = sorted(
-        present,
+        {(revision, variant) for _, revision, variant in by_cell},
         key=lambda core: (order.index(core[0]) if core[0] in order else len(order), core),
     )
-    by_id = {item.id: item for item in document.items}
+    statuses = {item.id: item.status for item in document.items}
+    target = document.check.revision
+    wrong = {"baseline": 0, "patched": 0}
+    for row in rows:
+        if row.revision == target:
+            wrong[row.variant] += len(row.broken)
     return Behaviour(
         cores=tuple(
             Core(
                 revision=names.get(revision, revision[:12]),
                 variant=variant,
-                at_target=revision == document.to.commit,
+                at_target=revision == target,
             )
             for revision, variant in cores
         ),
         rows=tuple(
-            (
-                scenario,
-                tuple(
-                    _cell(
-                        [
-                            row
-                            for row in rows
-                            if (row.scenario, row.revision, row.variant) == (scenario, *core)
-                        ],
-                        by_id,
-                        at_target=document.check is not None and core[0] == document.check.revision,
-                    )
-                    for core in cores
+            Scenario(
+                name=scenario,
+                n_ubatch=prefill_size(scenario),
+                cells=tuple(
+                    _cell(by_cell.get((scenario, *core), []), statuses, target) for core in cores
                 ),
             )
             for scenario in dict.fromkeys(row.scenario for row in rows)
         ),
+        wrong=(wrong["baseline"], wrong["patched"]),
     )
 
 
-def _cell(rows: list[CheckRow], by_id: dict[str, Item], *, at_target: bool) -> Cell | None:
+def _cell(rows: list[CheckRow], statuses: dict[str, Status], target: str) -> Cell | None:
     if not rows:
         return None
     counts = dict(zip(run_names(rows), map(_count, rows), strict=True))
     text = (
         next(iter(counts.values()))
         if len(set(counts.values())) == 1
-        else ", ".join(f"{arch} {count}" for arch, count in counts.items())
+        else ", ".join(f"{name} {count}" for name, count in counts.items())
     )
     name = f"check:{rows[0].scenario}/{rows[0].variant}"
-    item = by_id.get(name if at_target else f"{name}@{rows[0].revision[:12]}")
-    status = item.status if item else worst_status(STATUS_OF[row.verdict] for row in rows)
+    if rows[0].revision != target:
+        name += f"@{rows[0].revision[:12]}"
+    status = statuses.get(name) or worst_status(STATUS_OF[row.verdict] for row in rows)
     return Cell(text, status)
 
 
@@ -293,4 +330,5 @@ def _count(row: CheckRow) -> str:
         return "no end"
     if row.rc:
         return f"signal {-row.rc}" if row.rc < 0 else f"rc {row.rc}"
-    return str(len(row.warnings))
+    wrong = f" + {len(row.broken)}/{row.facts} wrong" if row.broken else ""
+    return f"{len(row.warnings)}{wrong}"

@@ -1,9 +1,9 @@
 """Check document -> one item per scenario and variant, over all tiny models.
 
 ``image-N`` is the prefill itself: without the patch it must warn (else the patch may be unneeded),
-with the patch it must not, and both must compute the same bits. Every other scenario is judged by
-the check's own verdict. Nothing passes on a verdict alone: a run must have ended, and must name the
-core it loaded.
+with the patch it must not, and both must compute the same bits. ``text`` is its control. Every
+other scenario is judged by the check's own verdict. Nothing passes on a verdict alone: a run must
+have ended, must name the core it loaded, and must be there in both variants.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from tracker.report.gathered import Stages
 from tracker.report.standing import STATUS_OF, plural, worst_status
 
 _PREFILL = "image-"
+CONTROL = "text"
+_SHAPES_SHOWN = 4
+_BROKEN_SHOWN = 3
 
 
 @dataclass(slots=True)
@@ -59,25 +62,37 @@ def real_classes(document: CheckDocument | None) -> dict[str, tuple[str, ...]]:
 
 def is_prefill(row: CheckRow) -> bool:
     """The row is the image prefill that the warning is about."""
-    size = row.scenario.removeprefix(_PREFILL)
-    return size != row.scenario and size.isdigit() and row.geometry != "none"
+    return prefill_size(row.scenario) is not None and row.geometry != "none"
+
+
+def prefill_size(scenario: str) -> int | None:
+    """The n_ubatch of ``image-N``; None for any other scenario."""
+    size = scenario.removeprefix(_PREFILL)
+    return int(size) if size != scenario and size.isdecimal() else None
 
 
 def _uncovered(config: Config, document: CheckDocument) -> list[tuple[str, str, str]]:
-    """(scenario, variant, model) of every configured prefill that has no run."""
-    if not config.check.enabled:
-        return []
-    ran = {
-        (row.n_ubatch, row.variant, row.arch)
-        for row in document.rows
-        if row.revision == document.revision and is_prefill(row)
-    }
+    """(scenario, variant, model) of every run at the target that should be there and is not.
+
+    Due are both variants of whatever ran, and every configured model and size of the prefill.
+    """
+    rows = [row for row in document.rows if row.revision == document.revision]
+    ran = {(row.scenario, row.variant, row.arch) for row in rows}
+    due = [(row.scenario, row.arch) for row in rows]
+    if config.check.enabled:
+        due += [
+            (f"{_PREFILL}{n}", arch) for n in config.check.n_ubatch for arch in config.check.models
+        ]
+        ran -= {
+            (row.scenario, row.variant, row.arch)
+            for row in rows
+            if row.scenario.startswith(_PREFILL) and row.geometry == "none"
+        }
     return [
-        (f"{_PREFILL}{n}", variant, model)
-        for n in config.check.n_ubatch
+        (scenario, variant, arch)
+        for scenario, arch in dict.fromkeys(due)
         for variant in get_args(Variant)
-        for model in config.check.models
-        if (n, variant, model) not in ran
+        if (scenario, variant, arch) not in ran
     ]
 
 
@@ -127,8 +142,13 @@ def _twin(row: CheckRow) -> tuple[str, ...]:
 
 def run_names(rows: list[CheckRow]) -> list[str]:
     """Each run's model, and how the image came in where that differs: ``qwen35 through mtmd``."""
-    ways = {row.geometry for row in rows}
-    return [f"{row.arch} through {row.geometry}" if len(ways) > 1 else row.arch for row in rows]
+    ways = {row.geometry for row in rows if row.geometry != "none"}
+    return [
+        f"{row.arch} through {row.geometry}"
+        if len(ways) > 1 and row.geometry != "none"
+        else row.arch
+        for row in rows
+    ]
 
 
 def _joined(said: list[tuple[str, str]]) -> str:
@@ -146,31 +166,51 @@ def _judged(row: CheckRow, baseline: CheckRow | None) -> tuple[Status, str]:
     if doubt is not None:
         return doubt
     if not is_prefill(row):
-        if row.geometry == "none" and row.warnings:
-            return Status.FAIL, f"warns {_times(row)} without any image"
-        plain = "no warning, as it should be" if row.geometry == "none" else str(row.verdict)
-        return STATUS_OF[row.verdict], row.why or plain
-    if row.logits_digest is None:
-        return Status.UNKNOWN, "no logits, so nothing shows that the image was processed"
+        return STATUS_OF[row.verdict], row.why or _described(row)
+    return _without_patch(row) if row.variant == "baseline" else _with_patch(row, baseline)
+
+
+def _described(row: CheckRow) -> str:
+    """What a run showed that the check has no sentence for."""
+    if row.scenario == CONTROL:
+        return "no warning, as it should be"
     if row.variant == "baseline":
-        return _without_patch(row)
-    return _with_patch(row, baseline)
+        warned = f"warns {_times(row)} without the patch: it is still needed"
+        return warned if row.warnings else "right without the patch"
+    said = [f"warns {_times(row)}, as it must" if row.warnings else "no warning"]
+    if row.facts:
+        said.append(f"{plural(row.facts, 'fact')} right")
+    if row.compared_with == "baseline" and row.max_abs_diff == 0:
+        said.append("logits bit-equal to the baseline")
+    return "; ".join(said)
+
+
+def _wrong(row: CheckRow) -> str:
+    return f"{len(row.broken)} of {plural(row.facts, 'fact')} wrong"
 
 
 def _unproven(row: CheckRow) -> tuple[Status, str] | None:
     """What keeps a run from proving anything, whatever else it says."""
     why = f": {row.why}" if row.why else ""
     if row.rc is None:
-        return Status.FAIL, f"did not end in time{why}"
-    if row.rc < 0:
-        return Status.FAIL, f"killed by signal {-row.rc}{why}"
-    if row.rc > 0:
-        return Status.FAIL, f"ended with status {row.rc}{why}"
-    if STATUS_OF[row.verdict] in (Status.FAIL, Status.UNKNOWN):
-        return STATUS_OF[row.verdict], row.why or f"the check says {row.verdict}"
-    if row.library is None:
-        return Status.UNKNOWN, "nothing proves which core was loaded"
-    return None
+        found = Status.FAIL, f"did not end in time{why}"
+    elif row.rc < 0:
+        found = Status.FAIL, f"killed by signal {-row.rc}{why}"
+    elif row.rc > 0:
+        found = Status.FAIL, f"ended with status {row.rc}{why}"
+    elif STATUS_OF[row.verdict] in (Status.FAIL, Status.UNKNOWN):
+        found = STATUS_OF[row.verdict], row.why or f"the check says {row.verdict}"
+    elif row.library is None:
+        found = Status.UNKNOWN, "nothing proves which core was loaded"
+    elif is_prefill(row) and row.logits_digest is None:
+        found = Status.UNKNOWN, "no logits, so nothing shows that the image was processed"
+    elif row.variant == "patched" and row.broken:
+        found = Status.FAIL, f"{_wrong(row)} with the patch: {row.broken[0]}"
+    elif row.scenario == CONTROL and row.warnings:
+        found = Status.FAIL, f"warns {_times(row)} without any image"
+    else:
+        return None
+    return found
 
 
 def _without_patch(row: CheckRow) -> tuple[Status, str]:
@@ -198,8 +238,17 @@ def _evidence(name: str, row: CheckRow) -> str:
     shapes = dict.fromkeys(
         f"{line.position} after {line.after} ({line.n_tokens} tokens)" for line in row.warnings
     )
-    warned = plural(len(row.warnings), "warning") + (f": {', '.join(shapes)}" if shapes else "")
-    return f"{name}, n_ubatch {row.n_ubatch}: {warned}; memory {row.memory_class or 'not told'}"
+    said = [plural(len(row.warnings), "warning")]
+    if shapes:
+        listed = list(shapes)[:_SHAPES_SHOWN]
+        more = len(shapes) - len(listed)
+        said[0] += f": {', '.join(listed)}" + (f" and {more} more shapes" if more > 0 else "")
+    if row.broken:
+        said.append(f"{_wrong(row)}: {'; '.join(row.broken[:_BROKEN_SHOWN])}")
+    elif row.facts:
+        said.append(f"{plural(row.facts, 'fact')} right")
+    said.append(f"memory {row.memory_class or 'not told'}")
+    return f"{name}, n_ubatch {row.n_ubatch}: {'; '.join(said)}"
 
 
 def _detail(name: str, row: CheckRow) -> str:

@@ -33,6 +33,7 @@ _ROUTING = {
     RoutingStatus.UNRESOLVED: Status.UNKNOWN,
 }
 _COMMITS_SHOWN = 10
+_NONE = "none"
 
 
 def items(config: Config, stages: Stages) -> tuple[Item, ...]:
@@ -126,7 +127,7 @@ def _routing(found: RoutingResult, command: str, real: dict[str, tuple[str, ...]
     said = {
         RoutingStatus.SAME: f"still {after}",
         RoutingStatus.SAME_ANSWER_NEW_CODE: f"still {after}, but from new code",
-        RoutingStatus.CHANGED: f"changed: {before} -> {after}",
+        RoutingStatus.CHANGED: _change(before, after),
         RoutingStatus.UNRESOLVED: "could not be resolved",
     }[found.status]
     if found.status is RoutingStatus.UNRESOLVED and found.why:
@@ -136,7 +137,7 @@ def _routing(found: RoutingResult, command: str, real: dict[str, tuple[str, ...]
         for answer in found.to
         if answer.conditions
     ]
-    if found.status is RoutingStatus.CHANGED:
+    if found.status is RoutingStatus.CHANGED and found.from_ and found.to:
         evidence.append(
             "another class does not make the patch unneeded by itself: only the check of the "
             "unpatched target can show that"
@@ -162,6 +163,12 @@ def _routing(found: RoutingResult, command: str, real: dict[str, tuple[str, ...]
     )
 
 
+def _change(before: str, after: str) -> str:
+    if before == _NONE:
+        return f"new: {after}"
+    return f"gone, was {before}" if after == _NONE else f"changed: {before} -> {after}"
+
+
 def _agree(answers: tuple[RoutingAnswer, ...], measured: tuple[str, ...]) -> bool:
     return set(measured) <= {answer.class_ for answer in answers}
 
@@ -180,7 +187,7 @@ def _question(arch: str, when: str) -> str:
 
 def classes(answers: tuple[RoutingAnswer, ...]) -> str:
     """The classes of a routing answer, each once; "none" if there is none."""
-    return " or ".join(dict.fromkeys(answer.class_ for answer in answers)) or "none"
+    return " or ".join(dict.fromkeys(answer.class_ for answer in answers)) or _NONE
 
 
 def span(place: Span | None) -> str:
