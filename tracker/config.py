@@ -211,7 +211,8 @@ class Document(_Table, frozen=True, kw_only=True):
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """A configuration that was read and checked.
 
-    ``file``: where it was read. ``base``: the folder its relative paths refer to. ``digest_input``:
+    ``file``: where it was read. ``base``: the folder its relative paths refer to. ``decisions``:
+    the file of people's decisions, beside the patches if those are the user's own. ``digest_input``:
     the merged tables, for provenance.
     """
 
@@ -220,6 +221,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     state_dir: Path
     upstream: Upstream
     series_dir: Path
+    decisions: Path
     pins: tuple[PinTable, ...]
     watch: WatchTable
     tickets: tuple[TicketTable, ...]
@@ -260,13 +262,16 @@ def load(file: Path) -> Config:
         document = msgspec.convert(tables, Document)
     except msgspec.ValidationError as fault:
         raise _located(fault, sources) from None
-    series = document.series.dir
+    state_dir = base / document.state_dir
+    # What ships with the tool is not the user's to write into.
+    own = None if shipped or document.series.dir is None else base / document.series.dir
     return Config(
         file=file if shipped else file.resolve(),
         base=base,
-        state_dir=base / document.state_dir,
+        state_dir=state_dir,
         upstream=document.upstream,
-        series_dir=base / series if series is not None else bundled("patchset"),
+        series_dir=own or bundled("patchset"),
+        decisions=(own or state_dir) / "decisions.toml",
         pins=document.pins,
         watch=document.watch,
         tickets=document.tickets,
