@@ -19,11 +19,12 @@ from markupsafe import Markup
 from tracker.bundled import bundled
 from tracker.evidence.bump import BumpDocument
 from tracker.evidence.verdict import Status, Verdict
-from tracker.evidence.watch import RoutingAnswer
+from tracker.evidence.watch import RoutingAnswer, RoutingStatus
 from tracker.report.environment import page_environment
 from tracker.report.glance import glance
 from tracker.report.plot import Plot, canvas, ends
 from tracker.report.stages.check import real_classes
+from tracker.report.stages.watch import short_arch
 from tracker.report.standing import STATUS_OF, worst_status
 from tracker.report.timeline import Timeline, picture, turn_rows
 from tracker.report.view import View
@@ -48,10 +49,13 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class _RoutingRow:
+    """``before``, ``after``: (class, what the source leaves open); ``empty``: no answer means so."""
+
     arch: str
     when: str
-    before: tuple[RoutingAnswer, ...]
-    after: tuple[RoutingAnswer, ...]
+    before: tuple[tuple[str, tuple[str, ...]], ...]
+    after: tuple[tuple[str, tuple[str, ...]], ...]
+    empty: str
     measured: tuple[str, ...]
 
 
@@ -153,16 +157,26 @@ def _routing(document: BumpDocument) -> list[_RoutingRow]:
     measured = real_classes(document.check)
     return [
         _RoutingRow(
-            arch=found.arch,
+            arch=short_arch(found.arch),
             when=found.when,
-            before=found.from_,
-            after=found.to,
-            measured=measured.get(found.arch.removeprefix("LLM_ARCH_").lower(), ())
-            if found.when == "default"
-            else (),
+            before=_open(found.from_),
+            after=_open(found.to),
+            empty="unresolved" if found.status is RoutingStatus.UNRESOLVED else "not there",
+            measured=measured.get(short_arch(found.arch), ()) if found.when == "default" else (),
         )
         for found in (document.watch.routing if document.watch else ())
     ]
+
+
+def _open(answers: tuple[RoutingAnswer, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each answer without the conditions that the situation assumes: those are its name."""
+    return tuple(
+        (
+            answer.class_,
+            tuple(part for part in answer.conditions if not part.endswith("(assumed)")),
+        )
+        for answer in answers
+    )
 
 
 def _patches(document: BumpDocument) -> dict[str, object]:

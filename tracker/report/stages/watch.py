@@ -142,7 +142,7 @@ def _routing(found: RoutingResult, command: str, real: dict[str, tuple[str, ...]
             "another class does not make the patch unneeded by itself: only the check of the "
             "unpatched target can show that"
         )
-    measured = real.get(_short(found.arch), ()) if found.when == "default" else ()
+    measured = real.get(short_arch(found.arch), ()) if found.when == "default" else ()
     disagrees = bool(measured) and bool(found.to) and not _agree(found.to, measured)
     if disagrees:
         status = Status.FAIL
@@ -173,7 +173,8 @@ def _agree(answers: tuple[RoutingAnswer, ...], measured: tuple[str, ...]) -> boo
     return set(measured) <= {answer.class_ for answer in answers}
 
 
-def _short(arch: str) -> str:
+def short_arch(arch: str) -> str:
+    """``qwen35`` of ``LLM_ARCH_QWEN35``: as the check and a reader call it."""
     return arch.removeprefix("LLM_ARCH_").lower()
 
 
@@ -182,7 +183,7 @@ def _routing_id(found: RoutingResult) -> str:
 
 
 def _question(arch: str, when: str) -> str:
-    return f"memory class of {_short(arch)}" + ("" if when == "default" else f" ({when})")
+    return f"memory class of {short_arch(arch)}" + ("" if when == "default" else f" ({when})")
 
 
 def classes(answers: tuple[RoutingAnswer, ...]) -> str:
