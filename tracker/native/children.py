@@ -100,10 +100,10 @@ def run(
     try:
         timed_out = _follow(child, log, started + timeout_s, on_line)
         if timed_out:
-            _end(child)
+            end(child)
         code = child.wait()
     except BaseException:
-        _end(child)
+        end(child)
         raise
     finally:
         if child.stdout is not None:
@@ -144,7 +144,7 @@ def _follow(
     return False
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def end(child: subprocess.Popen[bytes]) -> None:
     """End the child and everything below it: asked first, so that ninja removes half a file."""
     import psutil
 

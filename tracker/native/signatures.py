@@ -116,7 +116,7 @@ SIGNATURES = _table(
         "frame",
         "frame",
         (b"+0x",),
-        rb"(?:^|[\s/])(?P<what>[\w.+-]+\.(?:so|dylib|dll|exe)[\w.]*\([^()\s]*\+0x[0-9a-f]+\))",
+        rb"(?:^|[\s/])(?P<what>[\w.+-]+\([^()\s]*\+0x[0-9a-f]+\))",
     ),
     (
         "backend-error-state",
