@@ -25,10 +25,11 @@ _FULL = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``ok`` False: ``why`` says what the server answered, or that it did not."""
+    """``ok`` False: ``why`` says what the server answered; ``silent``: or that it did not."""
 
     ok: bool
     why: str = ""
+    silent: bool = False
 
 
 def free_port() -> int:
@@ -96,7 +97,7 @@ class Client:
         try:
             status, answer = self._request("POST", "/v1/chat/completions", body)
         except (OSError, http.client.HTTPException) as fault:
-            return Reply(False, f"no answer: {fault or type(fault).__name__}")
+            return Reply(False, f"no answer: {fault or type(fault).__name__}", silent=True)
         if status != http.client.OK:
             self.history.clear()
             return Reply(False, f"HTTP {status}: {answer[:200].decode(errors='replace')}")

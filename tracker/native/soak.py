@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
@@ -38,6 +38,7 @@ _SAMPLE_EVERY_S = 0.1
 _TURN_TIMEOUT_S = 300.0
 _COMPILE_TIMEOUT_S = 300.0
 _MOST_FAILED = 3
+_GONE_S = 10.0
 _LAST_WARNINGS = 6
 _TAIL = 1 << 16
 _N_CTX = 4096
@@ -283,18 +284,11 @@ def _through_server(
             count.take(ok=reply.ok, image=number % 2 == 0, why=reply.why)
             failed = 0 if reply.ok else failed + 1
             progress.step(count.turn, plan.turns, "turns")
-        # A server that dies while it answers may take a moment to be gone.
-        if failed:
-            with_code = _gone(server)
-            return with_code, sampler
+            if reply.silent:
+                # A server that dies while it answers may take a moment to be gone.
+                with suppress(subprocess.TimeoutExpired):
+                    server.wait(_GONE_S)
         return server.poll(), sampler
-
-
-def _gone(child: subprocess.Popen[bytes]) -> int | None:
-    try:
-        return child.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        return None
 
 
 @contextmanager
