@@ -79,6 +79,18 @@ class Repository:
     git: GitObjects = field(default_factory=GitObjects)
     may_write: bool = True
     actions_may_open_pulls: bool = True
+    required_checks: list[str] = field(default_factory=list)
+    pushed_at: str = NOW
+    comments: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+
+    @property
+    def next_number(self) -> int:
+        """Issues and pull requests count together."""
+        return max(self.threads, default=0) + 1
+
+    def texts(self, number: int) -> list[str]:
+        """The comments of a thread."""
+        return [comment["body"] for comment in self.comments.get(number, [])]
 
 
 class FakeGitHub:
@@ -90,6 +102,7 @@ class FakeGitHub:
         self.troubles: list[Trouble] = []
         self.requests: list[Request] = []
         self.tokens = {TOKEN}
+        self.me = BOT
         self.needs_token = False
         self.most_per_page = 100
         self.lock = threading.RLock()
@@ -136,6 +149,9 @@ class FakeGitHub:
             "number": number,
             "url": f"{self.url}/repos/{repository.name}/pulls/{number}",
             "html_url": f"https://github.com/{repository.name}/pull/{number}",
+            "node_id": f"PR_{repository.number}_{number}",
+            "mergeable": True,
+            "head": {"ref": ""},
             "title": title,
             "body": "",
             "state": "open",
@@ -285,19 +301,21 @@ class FakeGitHub:
         return Reply(200, reply.body, headers_out)
 
     def _routed(self, request: Request, path: str, query: dict[str, str]) -> Reply:
+        from tests.support.github_routes import graphql, route  # they know this class
+
         by_number = re.match(r"/repositories/(\d+)(.*)", path)
         if by_number:
             for repository in self.repositories.values():
                 if repository.number == int(by_number.group(1)):
                     path = f"/repos/{repository.name}{by_number.group(2)}"
+        if path == "/graphql":
+            return graphql(self, request.body)
         named = re.match(r"/repos/([^/]+/[^/]+)(/.*)?$", path)
         if named is None:
             return Reply(501, {"message": f"the fake does not know {path}"})
         repository_or_none = self.repositories.get(named.group(1).casefold())
         if repository_or_none is None:
             return Reply(404, {"message": "Not Found"})
-        from tests.support.github_routes import route  # the routes know this class
-
         reply = route(self, repository_or_none, request, named.group(2) or "", query)
         if isinstance(reply.body, list) and request.method == "GET":
             return self._page(reply, path, query)
@@ -319,6 +337,9 @@ class FakeGitHub:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # One packet a response: else each waits 40 ms for the acknowledgement of its head.
+    wbufsize = -1
+    disable_nagle_algorithm = True
 
     def _handle(self) -> None:
         fake: FakeGitHub = self.server.fake  # type: ignore[attr-defined]
@@ -349,6 +370,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         with suppress(BrokenPipeError, ConnectionResetError):  # the client gave up waiting
             self.wfile.write(body)
+            self.wfile.flush()
 
     do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _handle  # noqa: N815
 

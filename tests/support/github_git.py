@@ -18,7 +18,8 @@ class GitObjects:
     refs: dict[str, str] = field(default_factory=dict)
 
     def blob(self, content: bytes) -> str:
-        oid = hashlib.sha1(content, usedforsecurity=False).hexdigest()
+        head = b"blob %d\0" % len(content)
+        oid = hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
         self.blobs[oid] = content
         return oid
 
@@ -27,7 +28,9 @@ class GitObjects:
         self.trees[oid] = entries
         return oid
 
-    def commit(self, tree: str, parents: list[str], message: str, author: str) -> str:
+    def commit(
+        self, tree: str, parents: list[str], message: str, author: str, committer: str = ""
+    ) -> str:
         oid = _digest([tree, parents, message, author, len(self.commits)])
         self.commits[oid] = {
             "sha": oid,
@@ -35,6 +38,7 @@ class GitObjects:
             "parents": parents,
             "message": message,
             "author": author,
+            "committer": committer or author,
         }
         return oid
 
@@ -58,6 +62,11 @@ class GitObjects:
                 seen.append(oid)
                 waiting += self.commits[oid]["parents"]
         return seen
+
+    def between(self, base: str, head: str) -> list[str]:
+        """Commits of ``head`` that ``base`` lacks, oldest first."""
+        known = set(self.ancestors(base))
+        return [oid for oid in reversed(self.ancestors(head)) if oid not in known]
 
     def files(self, commit: str) -> dict[str, str]:
         """Path -> text at ``commit``."""

@@ -140,6 +140,19 @@ class Forge:
         """Write. Never repeated: after a fault it may or may not have been done."""
         return self._bounded(verb, path, {}, dict(body))
 
+    def graphql(self, query: str, variables: Mapping[str, Any]) -> Answer | Fault:
+        """The few things that REST cannot do; ``body`` is the answer's ``data``."""
+        url: str = self._requester.graphql_url
+        answer = self._bounded("POST", url, {}, {"query": query, "variables": dict(variables)})
+        if isinstance(answer, Fault):
+            return answer
+        body = answer.body if isinstance(answer.body, dict) else {}
+        if body.get("errors") or not isinstance(body.get("data"), dict):
+            first = (body.get("errors") or [{}])[0]
+            said = first.get("message", "no data") if isinstance(first, dict) else "no data"
+            return Fault(FaultKind.REJECTED, f"GitHub rejected the request: {said}", None, 200)
+        return replace(answer, body=body["data"])
+
     def _bounded(
         self, verb: str, target: str, headers: dict[str, str], body: dict[str, Any] | None
     ) -> Answer | Fault:
