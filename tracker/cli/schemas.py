@@ -15,7 +15,9 @@ from tracker.evidence.check import CheckDocument
 from tracker.evidence.checklist import ChecklistDocument
 from tracker.evidence.doctor import DoctorDocument
 from tracker.evidence.error import ErrorDocument
+from tracker.evidence.log import LogDocument
 from tracker.evidence.rebase import RebaseDocument
+from tracker.evidence.soak import SoakDocument
 from tracker.evidence.status import StatusDocument
 from tracker.evidence.tickets import TicketsDocument
 from tracker.evidence.upstream import FetchDocument
@@ -29,7 +31,9 @@ DOCUMENTS: tuple[type[Value], ...] = (
     DoctorDocument,
     ErrorDocument,
     FetchDocument,
+    LogDocument,
     RebaseDocument,
+    SoakDocument,
     StatusDocument,
     TicketsDocument,
     WatchDocument,
