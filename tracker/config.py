@@ -139,10 +139,27 @@ class RecipeTable(_Table, frozen=True, kw_only=True):
     timeout_s: int = 3600
 
 
+class DownstreamTable(_Table, frozen=True, kw_only=True):
+    """A core of ours on top of upstream's, built after it.
+
+    ``command``: run in ``dir`` without a shell. It finds in its environment where sources, headers
+    and libraries lie, and which revision they are: docs/downstream.md. ``recipe``: the one after
+    which it runs. ``env``: names of variables that it may see besides.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    dir: str = "."
+    recipe: str = "check"
+    env: tuple[str, ...] = ()
+    timeout_s: int = 3600
+
+
 class BuildTable(_Table, frozen=True, kw_only=True):
     """``recipes``: by name; the check builds ``check``. ``jobs`` 0: as many as cores."""
 
     recipes: dict[str, RecipeTable] = {}
+    downstream: tuple[DownstreamTable, ...] = ()
     jobs: int = 0
     store_gib: float = 10.0
 
@@ -275,11 +292,19 @@ def load(file: Path) -> Config:
         pins=document.pins,
         watch=document.watch,
         tickets=document.tickets,
-        build=document.build,
+        build=_placed(document.build, base),
         check=document.check,
         checklist=document.checklist,
         digest_input=tables,
     )
+
+
+def _placed(table: BuildTable, base: Path) -> BuildTable:
+    """``table`` with the downstream folders made absolute."""
+    downstream = tuple(
+        msgspec.structs.replace(one, dir=str(base / one.dir)) for one in table.downstream
+    )
+    return msgspec.structs.replace(table, downstream=downstream)
 
 
 def _merged(file: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], list[tuple[Path, str]]]:

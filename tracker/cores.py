@@ -61,15 +61,19 @@ class Sources:
                 progress=progress,
             )
             variants, compiler = document.variants, document.compiler
+            downstream = document.downstream
         else:
-            cores, variants, compiler = {}, (), find_compiler().identity
+            cores, variants, compiler, downstream = {}, (), find_compiler().identity, ()
         variants += tuple(_refused(variant, why) for variant, why in self.refused.items())
         document = BuildDocument(
-            verdict=worst(variant.verdict for variant in variants),
+            verdict=worst(
+                [*(one.verdict for one in variants), *(one.verdict for one in downstream)]
+            ),
             revision=self.revision.commit,
             recipe=recipe,
             compiler=compiler,
             variants=variants,
+            downstream=downstream,
         )
         return document, cores
 
@@ -113,11 +117,12 @@ def sources(
             if rebased.tree is not None:
                 trees["patched"] = rebased.tree
             else:
-                refused["patched"] = _why_not(rebased)
+                refused["patched"] = why_no_tree(rebased)
         yield Sources(config, revision, quarantine, trees, refused)
 
 
-def _why_not(rebased: RebaseDocument) -> str:
+def why_no_tree(rebased: RebaseDocument) -> str:
+    """The patches that kept the series from applying, as the end of a sentence."""
     stopped = [
         f"{patch.name}: {patch.outcome}"
         for patch in rebased.patches

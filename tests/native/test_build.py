@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from tests.support.core_tree import RECURRENT, RECURRENT_HEADER, SRC_LISTS, core_tree, recurrent
 from tests.support.small_repository import SmallRepository
+from tracker.config import DownstreamTable
 from tracker.errors import EnvironmentFault
 from tracker.evidence.build import BuildDocument, Variant, VariantBuild
 from tracker.evidence.verdict import Verdict
@@ -317,6 +319,68 @@ def test_no_compiler_is_said_with_the_next_step(
                 store=Store(bench.store, limit_gib=1),
             )
     assert caught.value.next_step
+
+
+def test_ccache_is_used_when_it_is_there(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compilers are started through it, with a cache of its own; the result is the same."""
+    plain = bench.one()
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    launcher = tools / "ccache"
+    launcher.write_text(f'#!/bin/sh\necho "$CCACHE_DIR" >> "{tools}/used"\nexec "$@"\n')
+    launcher.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("CCACHE_DIR", "/some/cache")
+    other = Bench(tmp_path / "other").one()
+    assert "/some/cache" in (tools / "used").read_text()
+    assert [a.sha256 for a in other.artefacts] == [a.sha256 for a in plain.artefacts]
+
+
+def _on_top(command: str, folder: Path) -> Recipe:
+    table = DownstreamTable(name="ours", command=("sh", "-c", command), dir=str(folder))
+    return replace(_RECIPE, downstream=(table,))
+
+
+def test_a_downstream_core_finds_what_it_needs(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Patched sources, headers, libraries, revision, compiler; no token."""
+    monkeypatch.setenv("GITHUB_TOKEN", "s3cret")
+    command = (
+        'test -z "$GITHUB_TOKEN" && test "$LLOYAL_TRACK_REVISION" = r1 '
+        '&& test "$LLOYAL_TRACK_VARIANT" = patched '
+        '&& grep -q "return 0 + pos" "$LLOYAL_TRACK_SOURCE/src/llama-memory-recurrent.cpp" '
+        '&& test -f "${LLOYAL_TRACK_INCLUDE%%:*}/llama.h" '
+        '&& ls "$LLOYAL_TRACK_LIBRARIES" | grep -q libllama && test -x "$CXX" && pwd'
+    )
+    document, _ = bench.build({"baseline": {}, "patched": _WARNS_NOT}, _on_top(command, tmp_path))
+    (ours,) = document.downstream
+    assert (ours.verdict, ours.code) == (Verdict.OK, 0), Path(ours.log).read_text()
+    assert Path(ours.log).read_text().strip() == str(tmp_path)
+
+
+def test_a_downstream_core_that_fails_is_told_with_its_last_lines(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """Upstream builds, ours does not: the document says fail, and why."""
+    command = "for i in $(seq 40); do echo line $i; done; echo 'x.cpp:3: error: no member'; exit 2"
+    document, cores = bench.build({"baseline": {}}, _on_top(command, tmp_path))
+    (ours,) = document.downstream
+    assert document.verdict is Verdict.FAIL
+    assert (ours.code, ours.why) == (2, "it ended with status 2")
+    assert ours.last_lines[-1] == "x.cpp:3: error: no member"
+    assert len(ours.last_lines) == 20
+    assert set(cores) == {"baseline"}
+
+
+def test_a_downstream_command_that_is_missing_is_a_failure(bench: Bench, tmp_path: Path) -> None:
+    """A tool that is not there, or a folder: no traceback, nothing lost."""
+    table = DownstreamTable(name="ours", command=("no-such-tool",), dir=str(tmp_path))
+    document, _ = bench.build({"baseline": {}}, replace(_RECIPE, downstream=(table,)))
+    assert document.downstream[0].verdict is Verdict.FAIL
+    assert "no-such-tool" in document.downstream[0].why
 
 
 def test_why_it_compiles_is_told(bench: Bench) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tracker.cores import VARIANTS, sources
 from tracker.cli.session import finish, session
+from tracker.cores import VARIANTS, sources
 
 if TYPE_CHECKING:
     from tracker.evidence.build import BuildDocument, VariantBuild
@@ -43,6 +43,12 @@ def _text(document: BuildDocument, name: str, *, explain: bool) -> str:
     lines = [f"{name}, recipe {document.recipe}, {document.compiler}"]
     for variant in document.variants:
         lines += _lines(variant, explain=explain)
+    for built in document.downstream:
+        lines.append(
+            f"{built.verdict:<9} {built.name:<9} in {built.seconds:.1f} s {built.why}".rstrip()
+        )
+        lines += [f"{'':<10}{line}" for line in built.last_lines]
+        lines.append(f"{'':<10}log: {built.log}")
     return "\n".join(lines)
 
 

@@ -42,8 +42,25 @@ class VariantBuild(Value, frozen=True, kw_only=True):
     inputs: dict[str, str] = msgspec.field(default_factory=dict)
 
 
+class DownstreamBuild(Value, frozen=True, kw_only=True):
+    """A core of ours that was built on top of upstream's.
+
+    ``code``: status of the command, None if it never ended or never started. ``last_lines``: of its
+    log, oldest first, if it failed.
+    """
+
+    name: str
+    verdict: Verdict
+    why: str
+    command: tuple[str, ...]
+    code: int | None
+    seconds: float
+    log: str
+    last_lines: tuple[str, ...]
+
+
 class BuildDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schema"}):
-    """The variants that were asked for, in that order."""
+    """The variants that were asked for, in that order, and what was built on top of them."""
 
     schema_: Literal["lloyal-track/build/1"] = "lloyal-track/build/1"
     verdict: Verdict
@@ -51,3 +68,4 @@ class BuildDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schema
     recipe: str
     compiler: str
     variants: tuple[VariantBuild, ...]
+    downstream: tuple[DownstreamBuild, ...] = ()

@@ -24,6 +24,7 @@ from tracker.native.cmake import Product
 from tracker.native.compilation import Compilation, Folders, Outcome
 from tracker.native.compiler import find_compiler, instruction_set
 from tracker.native.core import BuiltCore, Compiler, Library
+from tracker.native.downstream import build_downstream
 from tracker.native.recipe import Recipe
 from tracker.native.store import Entry, Store, key_of
 from tracker.progress import SILENT, Progress
@@ -60,8 +61,10 @@ def build(
 ) -> tuple[BuildDocument, dict[Variant, BuiltCore]]:
     """The core of every tree in ``trees`` (variant -> git tree id), built in their order.
 
-    ``work``: a folder of ours for sources and objects. Returns the document and the cores of the
-    variants that built; one that failed is in the document only.
+    ``work``: a folder of ours for sources and objects. The recipe's downstream cores are built on
+    the patched core, else on the baseline, every time: what they read besides is not known.
+    Returns the document and the cores of the variants that built; one that failed is in the
+    document only.
 
     Raises:
         EnvironmentFault: no compiler, no build tools, a full or read-only disk.
@@ -80,12 +83,19 @@ def build(
         results.append(msgspec.structs.replace(result, seconds=seconds))
         if entry is not None:
             cores[variant] = core_of(entry, variant, recipe, compiler)
+    core = cores.get("patched") or cores.get("baseline")
+    downstream = tuple(
+        build_downstream(table, repository, core, revision, work=work, progress=progress)
+        for table in recipe.downstream
+        if core is not None
+    )
     document = BuildDocument(
-        verdict=worst(result.verdict for result in results),
+        verdict=worst([*(one.verdict for one in results), *(one.verdict for one in downstream)]),
         revision=revision,
         recipe=recipe.name,
         compiler=compiler.identity,
         variants=tuple(results),
+        downstream=downstream,
     )
     return document, cores
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from tracker.config import BuildTable
+from tracker.config import BuildTable, DownstreamTable
 from tracker.errors import UsageError
 
 # Upstream's option for each backend that a recipe may ask for.
@@ -37,6 +37,7 @@ class Recipe:
 
     ``backends``: names of ``BACKEND_OPTIONS`` that the result must contain. ``unity``: several
     sources may be compiled as one where the revision allows it. ``jobs`` 0: one per processor.
+    ``downstream``: what is built on top of the core; no part of it.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Recipe:
     unity: bool
     jobs: int
     timeout_s: int
+    downstream: tuple[DownstreamTable, ...] = ()
 
     @property
     def native(self) -> bool:
@@ -113,4 +115,5 @@ def recipe_of(table: BuildTable, name: str) -> Recipe:
         unity=found.unity,
         jobs=table.jobs,
         timeout_s=found.timeout_s,
+        downstream=tuple(one for one in table.downstream if one.recipe == name),
     )

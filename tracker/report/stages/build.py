@@ -1,13 +1,13 @@
-"""Build document -> one item per variant."""
+"""Build document -> one item per variant, and per downstream core."""
 
 from __future__ import annotations
 
 from typing import get_args
 
 from tracker.config import Config
-from tracker.evidence.build import Variant, VariantBuild
+from tracker.evidence.build import DownstreamBuild, Variant, VariantBuild
 from tracker.evidence.item import Item
-from tracker.evidence.verdict import Status
+from tracker.evidence.verdict import Status, Verdict
 from tracker.report.gathered import Stages
 from tracker.report.standing import STATUS_OF, plural
 
@@ -20,9 +20,32 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
     if document is None and not config.build.recipes:
         return ()
     built = {variant.variant: variant for variant in document.variants} if document else {}
-    return tuple(
+    variants = tuple(
         _item(built[name], _command(stages, name)) if name in built else _unbuilt(name, stages)
         for name in get_args(Variant)
+    )
+    done = {one.name: one for one in document.downstream} if document else {}
+    return variants + tuple(
+        _downstream(table.name, done.get(table.name), stages) for table in config.build.downstream
+    )
+
+
+def _downstream(name: str, built: DownstreamBuild | None, stages: Stages) -> Item:
+    """One core of ours on top; that nobody built it is unknown."""
+    if built is None:
+        status, said = Status.UNKNOWN, "not built: there was no core to build it on"
+    elif built.verdict is Verdict.OK:
+        status, said = Status.PASS, "builds"
+    else:
+        status, said = STATUS_OF[built.verdict], built.why
+    return Item(
+        id=f"build:{name}",
+        title=f"downstream core, {name}",
+        status=status,
+        blocking=True,
+        summary=said,
+        evidence=built.last_lines if built else (),
+        reproduce=stages.command("build {target}"),
     )
 
 
