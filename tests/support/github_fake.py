@@ -81,6 +81,8 @@ class Repository:
     actions_may_open_pulls: bool = True
     required_checks: list[str] = field(default_factory=list)
     pushed_at: str = NOW
+    workflow_state: str = "active"
+    successful_runs: list[str] = field(default_factory=list)
     comments: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
     @property

@@ -240,6 +240,15 @@ def _comments(
     return Reply(200, list(repository.comments.get(int(groups[0]), [])))
 
 
+def _workflow(_fake: FakeGitHub, repository: Repository, _groups: Any, _q: Any, _b: Any) -> Reply:
+    return Reply(200, {"state": repository.workflow_state})
+
+
+def _runs(_fake: FakeGitHub, repository: Repository, _groups: Any, _q: Any, _b: Any) -> Reply:
+    runs = [{"updated_at": date} for date in repository.successful_runs]
+    return Reply(200, {"total_count": len(runs), "workflow_runs": runs[:1]})
+
+
 def _new_issue(
     fake: FakeGitHub, repository: Repository, _groups: Any, _query: Any, body: Any
 ) -> Reply:
@@ -335,6 +344,8 @@ _ROUTES: list[
     ("PATCH", r"/(issues|pulls)/(\d+)", _change_thread),
     ("POST", r"/issues/(\d+)/comments", _new_comment),
     ("GET", r"/issues", _thread_list),
+    ("GET", r"/actions/workflows/[^/]+", _workflow),
+    ("GET", r"/actions/workflows/[^/]+/runs", _runs),
     ("GET", r"/pulls", _pull_list),
     ("GET", r"/issues/(\d+)/comments", _comments),
 ]

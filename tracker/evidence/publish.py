@@ -35,7 +35,10 @@ class PublishStep(Value, frozen=True, kw_only=True):
 
 
 class PublishDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schema"}):
-    """``dry_run``: the steps were decided, not done. ``notes``: what a maintainer should know."""
+    """``dry_run``: the steps were decided, not done. ``notes``: what a maintainer should know.
+
+    ``last_success``: when the workflow last ended well before this run, ISO 8601, "" if unknown.
+    """
 
     schema_: Literal["lloyal-track/publish/1"] = "lloyal-track/publish/1"
     verdict: Verdict
@@ -43,3 +46,4 @@ class PublishDocument(Value, frozen=True, kw_only=True, rename={"schema_": "sche
     dry_run: bool
     steps: tuple[PublishStep, ...]
     notes: tuple[str, ...] = ()
+    last_success: str = ""

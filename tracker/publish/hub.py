@@ -110,6 +110,17 @@ class Hub:
             required=tuple(checks.get("contexts") or ()),
         )
 
+    def schedule(self, workflow: str) -> tuple[str, str]:
+        """When ``workflow`` last ended well (ISO 8601), and its state; "" if it can't be seen."""
+        if not workflow:
+            return "", ""
+        path = f"{self._at}/actions/workflows/{quote(workflow)}"
+        about = self._forge.get(path)
+        runs = self._forge.get(f"{path}/runs", {"status": "success", "per_page": "1"})
+        state = about.body.get("state", "") if isinstance(about, Answer) else ""
+        newest = runs.body.get("workflow_runs") if isinstance(runs, Answer) else None
+        return (str(newest[0]["updated_at"]) if newest else ""), str(state)
+
     def seen(self, place: Place, proposal: Proposal) -> Seen:
         """What there is of the proposal's key.
 

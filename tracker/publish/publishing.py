@@ -37,8 +37,11 @@ def publish(
     now: datetime,
     dry_run: bool = False,
     run_url: str = "",
+    workflow: str = "",
 ) -> PublishDocument:
     """Make the forge say what ``proposals`` say. ``dry_run``: decide only.
+
+    ``workflow``: file name of the scheduled workflow, whose health is told too.
 
     Raises:
         EnvironmentFault: no token, or GitHub refuses; what was done before stays.
@@ -54,17 +57,24 @@ def publish(
         done = [_would(step) for step in steps] if dry_run else hub.do(place, proposal, steps)
         opened = opened or any(step.done is Done.PULL_OPENED for step in done)
         did += done
+    last_success, state = hub.schedule(workflow)
     return PublishDocument(
         verdict=Verdict.ATTENTION if attention else Verdict.OK,
         repository=repository,
         dry_run=dry_run,
         steps=tuple(did),
-        notes=_notes(place, now, opened=opened),
+        notes=_notes(place, now, opened=opened, state=state),
+        last_success=last_success,
     )
 
 
-def _notes(place: Place, now: datetime, *, opened: bool) -> tuple[str, ...]:
+def _notes(place: Place, now: datetime, *, opened: bool, state: str) -> tuple[str, ...]:
     notes = []
+    if state == "disabled_inactivity":
+        notes.append(
+            "GitHub switched the schedule off after 60 quiet days: enable the workflow again on "
+            "the Actions page, or with `gh workflow enable`"
+        )
     if place.pushed_at:
         quiet = (now - datetime.fromisoformat(place.pushed_at.replace("Z", "+00:00"))).days
         if quiet >= _WARN_DAYS:
