@@ -49,7 +49,7 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class _RoutingRow:
-    """``before``, ``after``: (class, what the source leaves open); ``empty``: no answer means so."""
+    """``before``, ``after``: (class, what the source leaves open). ``empty``: what none means."""
 
     arch: str
     when: str
