@@ -16,6 +16,7 @@ from tracker.evidence.checklist import ChecklistDocument
 from tracker.evidence.doctor import DoctorDocument
 from tracker.evidence.error import ErrorDocument
 from tracker.evidence.log import LogDocument
+from tracker.evidence.publish import PublishDocument
 from tracker.evidence.rebase import RebaseDocument
 from tracker.evidence.soak import SoakDocument
 from tracker.evidence.status import StatusDocument
@@ -32,6 +33,7 @@ DOCUMENTS: tuple[type[Value], ...] = (
     ErrorDocument,
     FetchDocument,
     LogDocument,
+    PublishDocument,
     RebaseDocument,
     SoakDocument,
     StatusDocument,
