@@ -49,6 +49,7 @@ def poll(github: FakeGitHub, state_file: Path, waits: list[float]) -> Poll:
         access: Access | None = None,
         day: int = 1,
         bounds: Bounds = STANDARD,
+        reuse_s: float = 0.0,
     ) -> TicketsDocument:
         return tickets.poll(
             [TicketTable(key=name, why="watched") for name in names],
@@ -57,6 +58,7 @@ def poll(github: FakeGitHub, state_file: Path, waits: list[float]) -> Poll:
             access=access or github.access(),
             now=lambda: datetime(2026, 12, day, 6, tzinfo=UTC),
             bounds=bounds,
+            reuse_s=reuse_s,
             sleep=waits.append,
         )
 

@@ -293,6 +293,22 @@ def test_a_reported_state_is_kept_until_upstream_answers(
     assert (ticket.outcome, ticket.changes) == (TicketOutcome.POLLED, ())
 
 
+def test_what_was_just_asked_is_not_asked_again(github: FakeGitHub, poll: Poll) -> None:
+    """Within the time, news is told again without a request; after it, upstream is asked."""
+    github.issue("up/core#1")
+    poll("up/core#1")
+    github.close("up/core#1")
+    poll("up/core#1", day=2)
+    before = len(github.requests)
+    again = poll("up/core#1", day=2, reuse_s=60)
+    assert len(github.requests) == before
+    assert again.tickets[0].changes == ("open -> closed (completed)",)
+    assert again.tickets[0].outcome is TicketOutcome.POLLED
+    later = poll("up/core#1", day=3, reuse_s=60)
+    assert later.tickets[0].changes == ()
+    assert len(github.requests) > before
+
+
 def test_no_tickets_is_no_fault(poll: Poll) -> None:
     """Who watches nothing has nothing to ask."""
     assert poll().verdict is Verdict.OK

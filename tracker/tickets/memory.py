@@ -28,11 +28,13 @@ class Kept(Value, frozen=True, kw_only=True):
 class Remembered(Value, frozen=True, kw_only=True):
     """One ticket. ``canonical``: what upstream called it when asked, "" if never.
 
-    ``resources``: by path and query.
+    ``resources``: by path and query. ``previous``: the state before ``state``, so that news can be
+    told again by a run that need not ask again.
     """
 
     canonical: str = ""
     state: TicketState | None = None
+    previous: TicketState | None = None
     resources: dict[str, Kept] = msgspec.field(default_factory=dict)
 
 

@@ -25,8 +25,9 @@ from tracker.progress import SILENT, Progress
 from tracker.tickets import facts, keys, memory
 from tracker.tickets.keys import Key
 from tracker.tickets.memory import Memory, Remembered
-from tracker.tickets.reading import Read, Reader, Transferred
+from tracker.tickets.reading import FromMemory, Read, Reader, Transferred
 
+_STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _NEWS = (TicketOutcome.POLLED, TicketOutcome.UNCHANGED)
 _OUTCOME_OF = {
     FaultKind.NOT_FOUND: TicketOutcome.GONE,
@@ -64,6 +65,7 @@ def poll(
     write: bool,
     access: Access | None = None,
     history: History | None = None,
+    reuse_s: float = 0.0,
     now: Callable[[], datetime] = _now,
     bounds: Bounds = STANDARD,
     sleep: Callable[[float], None] | None = None,
@@ -72,7 +74,8 @@ def poll(
     """Ask for every ticket of ``tables``, in their order.
 
     ``state_file``: read for the last known states, replaced if ``write``. ``access`` None: from the
-    environment. ``history`` None: nothing is judged against a target.
+    environment. ``history`` None: nothing is judged against a target. ``reuse_s``: a ticket that was
+    read completely less than so many seconds ago is not asked again; its news is told again.
 
     Raises:
         ConfigError: a key is not ``owner/repo#number``.
@@ -90,23 +93,46 @@ def poll(
     before = {**memory.shipped().tickets, **own}
     pacing = {} if sleep is None else {"sleep": sleep}
     forge = Forge(access or from_environment(), bounds=bounds, progress=progress, **pacing)
-    reader = Reader(forge, now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    moment = now().astimezone(UTC)
+    reader = Reader(forge, moment.strftime(_STAMP))
     after = dict(own)
     results: list[TicketResult] = []
     for done, table in enumerate(tables):
         progress.step(done, len(tables), table.key)
         old = before.get(table.key, Remembered())
+        again = _remembered(table, old, moment, reuse_s)
+        if again:
+            results.append(history.judged(*again) if history else again[0])
+            continue
         answer = reader.ticket(keys.parse(table.key), old)
         result = _result(table, old, answer)
         read = answer if isinstance(answer, Read) else None
         results.append(history.judged(result, read) if history else result)
         if read:
             after[table.key] = Remembered(
-                canonical=str(read.key), state=read.state, resources=read.resources
+                canonical=str(read.key),
+                state=read.state,
+                previous=old.state,
+                resources=read.resources,
             )
     if write and isinstance(remembered, Memory):
         memory.write(state_file, Memory(tickets=after))
     return _document(_distinct(results), [*notes, *reader.notes, *_renamed(results)], forge)
+
+
+def _remembered(
+    table: TicketTable, old: Remembered, moment: datetime, reuse_s: float
+) -> tuple[TicketResult, Read] | None:
+    """What was read a moment ago, if it is complete; its date stays."""
+    if old.state is None or old.state.origin == "reported":
+        return None
+    age = moment - datetime.strptime(old.state.polled_at, _STAMP).replace(tzinfo=UTC)
+    if not 0 <= age.total_seconds() < reuse_s:
+        return None
+    read = Reader(FromMemory(), old.state.polled_at).ticket(keys.parse(table.key), old)
+    if not isinstance(read, Read):
+        return None
+    return _result(table, Remembered(canonical=old.canonical, state=old.previous), read), read
 
 
 def _result(

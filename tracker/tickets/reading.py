@@ -6,14 +6,15 @@ matters, so a fault in any part leaves the last known state as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
 from tracker.evidence.tickets import FaultKind, TicketState
 from tracker.forge.answers import Answer, Fault
-from tracker.forge.client import PER_PAGE, Forge
+from tracker.forge.access import Access
+from tracker.forge.client import PER_PAGE
 from tracker.tickets import keys
 from tracker.tickets.facts import (
     ChangedFile,
@@ -63,11 +64,44 @@ class Read:
     unread: int = 0
 
 
+class Asked(Protocol):
+    """Where answers come from: GitHub, or memory."""
+
+    access: Access
+
+    def get(
+        self, path: str, query: Mapping[str, str] | None = None, *, etag: str | None = None
+    ) -> Answer | Fault: ...
+
+    def become_anonymous(self) -> None: ...
+
+
+class FromMemory:
+    """Answers "not modified" to everything that is remembered, and asks nobody."""
+
+    access = Access()
+
+    def get(
+        self,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        etag: str | None = None,
+    ) -> Answer | Fault:
+        del query
+        if etag is None:
+            return Fault(FaultKind.MALFORMED, f"{path} is not remembered")
+        return Answer(304, None)
+
+    def become_anonymous(self) -> None:
+        """There is no token."""
+
+
 @dataclass(slots=True)
 class Reader:
     """Reads tickets one after another. ``names``: asked repository -> its name now."""
 
-    forge: Forge
+    forge: Asked
     polled_at: str
     names: dict[str, str | Fault] = field(default_factory=dict)
     disabled: dict[str, Fault] = field(default_factory=dict)
