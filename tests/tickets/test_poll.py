@@ -246,6 +246,7 @@ def test_the_state_file_is_sorted_and_versioned(
     github.issue("up/core#2")
     github.issue("up/core#1")
     poll("up/core#2", "up/core#1")
+    poll("up/core#2", "up/core#1")
     text = state_file.read_bytes()
     document = json.loads(text)
     assert document["schema"] == "lloyal-track/tickets/1"

@@ -74,8 +74,8 @@ def poll(
     """Ask for every ticket of ``tables``, in their order.
 
     ``state_file``: read for the last known states, replaced if ``write``. ``access`` None: from the
-    environment. ``history`` None: nothing is judged against a target. ``reuse_s``: a ticket that was
-    read completely less than so many seconds ago is not asked again; its news is told again.
+    environment. ``history`` None: nothing is judged against a target. ``reuse_s``: a ticket that
+    was read completely less than so many seconds ago is not asked again; its news is told again.
 
     Raises:
         ConfigError: a key is not ``owner/repo#number``.

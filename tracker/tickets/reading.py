@@ -12,8 +12,8 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
 from tracker.evidence.tickets import FaultKind, TicketState
-from tracker.forge.answers import Answer, Fault
 from tracker.forge.access import Access
+from tracker.forge.answers import Answer, Fault
 from tracker.forge.client import PER_PAGE
 from tracker.tickets import keys
 from tracker.tickets.facts import (
