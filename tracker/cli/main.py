@@ -15,7 +15,15 @@ from tracker.cli.session import Session, run_app
 # of the command's own name. In the order a newcomer needs them.
 _COMMANDS = {
     "doctor": "Start here",
-    "checklist": "The whole answer",
+    "bump": "The main job",
+    "checklist": "The main job",
+    "status": "The main job",
+    "upstream": "Parts of it",
+    "poll": "Parts of it",
+    "publish": "Many machines",
+    "build": "Parts of it",
+    "soak": "Parts of it",
+    "log": "Parts of it",
 }
 
 _SUMMARY = """Carry patches on a fast upstream, and move the pin only on evidence.

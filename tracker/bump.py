@@ -1,0 +1,247 @@
+"""Composes the rooms: evidence first, then the decision, then the pin.
+
+The only place that knows the order of the stages. It judges nothing itself: each room returns its
+document, ``report`` draws the items from them, and only an item that forbids keeps the pin.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from tracker import __version__, pins, report, series, tickets, upstream, watch
+from tracker.config import Config
+from tracker.cores import Sources, why_no_tree
+from tracker.evidence.base import digest, to_json
+from tracker.evidence.build import BuildDocument, Variant
+from tracker.evidence.bump import BumpDocument, Provenance
+from tracker.evidence.check import CheckDocument
+from tracker.evidence.pins import PinMove
+from tracker.evidence.rebase import RebaseDocument
+from tracker.evidence.revision import Revision
+from tracker.evidence.tickets import TicketsDocument
+from tracker.evidence.watch import WatchDocument
+from tracker.git.calls import run_git
+from tracker.git.quarantine import Quarantine
+from tracker.git.repository import Repository
+from tracker.native import check as core_check
+from tracker.native import reuse
+from tracker.native.core import BuiltCore
+from tracker.native.probe import Limits
+from tracker.progress import Progress
+from tracker.report import decisions
+from tracker.report.gathered import Stages
+from tracker.series import Series
+from tracker.statedir import StateDir, write_whole
+
+CHECK_RECIPE = "check"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for.
+
+    ``to``: a REV. ``dry_run``: decide, but move nothing and record nothing. ``program`` and
+    ``command``: how the tool was started, for the lines that a reader types again.
+    """
+
+    to: str
+    dry_run: bool = False
+    acceptances: tuple[decisions.Acceptance, ...] = ()
+    program: str = "lloyal-track"
+    command: str = "lloyal-track bump"
+
+
+def bump(config: Config, request: Request, *, progress: Progress) -> BumpDocument:
+    """Gather the evidence for a move to ``request.to``, decide, and move the pin if all allows it.
+
+    Raises:
+        TrackError: the run cannot go on; the pin is as it was.
+    """
+    state = StateDir(config.state_dir)
+    with state.locked():
+        pins.refuse_open_operation(state)
+        progress.stage("upstream")
+        with upstream.bring(config, progress=progress) as repository:
+            return _Run(config, request, state, repository, progress).document()
+
+
+def store_evidence(state: StateDir, document: BumpDocument) -> None:
+    """Keep the document and the reports drawn from it, each written whole."""
+    write_whole(state.bump, to_json(document))
+    write_whole(state.evidence / "checklist.md", report.markdown(document).encode())
+    write_whole(state.evidence / "report.html", report.html(document).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _Native:
+    """What building and checking gave; ``not_run``: why a stage of them did not run."""
+
+    build: BuildDocument | None = None
+    check: CheckDocument | None = None
+    not_run: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One bump in one locked state_dir."""
+
+    config: Config
+    request: Request
+    state: StateDir
+    repository: Repository
+    progress: Progress
+
+    def document(self) -> BumpDocument:
+        started, clock = datetime.now(UTC), time.monotonic()
+        reads = pins.read_pins(self.config)
+        start = pins.pinned_revision(self.config, self.repository)
+        target = upstream.resolve(self.repository, self.request.to, self.config)
+        queue = series.read_series(self.config.series_dir)
+        with Quarantine(self.repository, self.state.quarantine) as quarantine:
+            rebased = self._rebase(queue, quarantine, start, target)
+            watched = self._watch(start, target)
+            polled = self._poll()
+            native = self._native(quarantine, target, rebased)
+        stages = Stages(
+            start=start,
+            target=target,
+            rebase=rebased,
+            watch=watched,
+            tickets=polled,
+            build=native.build,
+            check=native.check,
+            pins=reads,
+            not_run=native.not_run,
+            program=self.request.program,
+        )
+        items = report.items(self.config, stages)
+        decided = decisions.decide(items, self.request.acceptances, started.date())
+        decided_before = decisions.read(decisions.path_of(self.config))
+        items = decisions.apply(items, (*decided_before, *decided))
+        forbidden_by = report.forbidden_by(items)
+        move = PinMove(
+            outcome=self._outcome(start, target, forbidden_by),
+            from_=start,
+            to=target,
+            forbidden_by=forbidden_by,
+            pins=reads,
+        )
+        compiler = native.build.compiler if native.build else ""
+        document = BumpDocument(
+            verdict=report.conclusion(items, rebased),
+            summary=report.sentence(items, move),
+            from_=start,
+            to=target,
+            items=items,
+            pin=move,
+            rebase=rebased,
+            watch=watched,
+            tickets=polled,
+            build=native.build,
+            check=native.check,
+            provenance=self._provenance(queue, compiler),
+            started_at=started.isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - clock, 1),
+            lines=report.tracker_lines(self.config, items, stages),
+        )
+        # Evidence is kept before the pin moves: a run that dies in between can be explained.
+        store_evidence(self.state, document)
+        if not self.request.dry_run:
+            decisions.record(decisions.path_of(self.config), decided)
+        if move.outcome == "moved":
+            self.progress.stage("pin")
+            pins.move_pins(self.config, target, series.series_digest(queue))
+        return document
+
+    def _rebase(
+        self, queue: Series, quarantine: Quarantine, start: Revision, target: Revision
+    ) -> RebaseDocument:
+        self.progress.stage("rebase")
+        return series.rebase(
+            self.repository,
+            queue,
+            from_=start.commit,
+            onto=target.commit,
+            quarantine=quarantine,
+            progress=self.progress,
+        )
+
+    def _watch(self, start: Revision, target: Revision) -> WatchDocument:
+        self.progress.stage("watch")
+        return watch.watch(
+            self.repository,
+            self.config.watch,
+            from_=start.commit,
+            to=target.commit,
+            progress=self.progress,
+        )
+
+    def _poll(self) -> TicketsDocument:
+        return tickets.poll(
+            self.config.tickets,
+            self.state.tickets,
+            write=not self.request.dry_run,
+            progress=self.progress,
+        )
+
+    def _native(self, quarantine: Quarantine, target: Revision, rebased: RebaseDocument) -> _Native:
+        """Build and check both variants; a series that does not apply leaves the baseline."""
+        if CHECK_RECIPE not in self.config.build.recipes:
+            why = f"the configuration has no recipe `{CHECK_RECIPE}`"
+            return _Native(not_run={"build": why, "check": why})
+        trees: dict[Variant, str] = {"baseline": self.repository.tree(target.commit)}
+        refused: dict[Variant, str] = {}
+        if rebased.tree is not None:
+            trees["patched"] = rebased.tree
+        else:
+            refused["patched"] = why_no_tree(rebased)
+        sources = Sources(self.config, target, quarantine, trees, refused)
+        built, cores = sources.build(CHECK_RECIPE, self.progress)
+        if not self.config.check.enabled:
+            return _Native(built, not_run={"check": "the configuration turns it off"})
+        if not cores:
+            return _Native(built, not_run={"check": "nothing was built that could be checked"})
+        return _Native(built, self._check(cores, target))
+
+    def _check(self, cores: dict[Variant, BuiltCore], target: Revision) -> CheckDocument:
+        table, work = self.config.check, self.state.work / "check"
+        limits = Limits(table.timeout_s, table.memory_mib)
+        subjects = core_check.tiny_subjects(table, work / "models")
+        key = reuse.check_key(cores, subjects, target.commit, limits)
+        done = reuse.kept(work / "passed", key)
+        if done is None:
+            done = core_check.check(
+                cores,
+                revision=target.commit,
+                subjects=subjects,
+                work=work,
+                limits=limits,
+                progress=self.progress,
+            )
+            reuse.keep(work / "passed", key, done)
+        return done
+
+    def _outcome(
+        self, start: Revision, target: Revision, forbidden_by: tuple[str, ...]
+    ) -> Literal["moved", "would-move", "already-there", "forbidden"]:
+        if forbidden_by:
+            return "forbidden"
+        if start.commit == target.commit:
+            return "already-there"
+        return "would-move" if self.request.dry_run else "moved"
+
+    def _provenance(self, queue: Series, compiler: str) -> Provenance:
+        git = run_git(["--version"]).stdout.decode(errors="replace").strip()
+        return Provenance(
+            tool=f"lloyal-track {__version__}",
+            command=self.request.command,
+            python=platform.python_version(),
+            git=git.removeprefix("git version "),
+            compiler=compiler,
+            series_digest=series.series_digest(queue),
+            config_digest=digest(self.config.digest_input),
+        )

@@ -1,0 +1,69 @@
+"""``lloyal-track bump``."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Annotated
+
+import typer
+
+from tracker.cli.session import finish, session
+from tracker.errors import UsageError
+
+EPILOG = """Examples:
+
+`lloyal-track bump --to master --dry-run`: decide, move nothing.
+
+`lloyal-track bump --to b10525`: move the pin to that nightly, if the evidence allows it.
+
+`lloyal-track bump --to master --accept region:seq_rm --because "read it: a bounds check"`
+"""
+
+
+def bump(
+    context: typer.Context,
+    to: Annotated[
+        str, typer.Option("--to", metavar="REV", help="Branch, tag, id, `stable` or `nightly`.")
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Decide, but move nothing and record nothing.")
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option("--accept", metavar="ITEM", help="Accept this item; repeat for more."),
+    ] = None,
+    because: Annotated[
+        list[str] | None,
+        typer.Option("--because", metavar="TEXT", help="The reason, one for each --accept."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Can the pin move to REV? Gather the evidence, and move it if nothing forbids it."""
+    accepted, reasons = accept or [], because or []
+    if len(accepted) != len(reasons):
+        raise UsageError(
+            f"{len(accepted)} --accept but {len(reasons)} --because",
+            next_step="give one reason for each accepted item, in the same order",
+        )
+    from tracker import report
+    from tracker.bump import Request
+    from tracker.bump import bump as run
+    from tracker.report.decisions import Acceptance
+
+    this = session(context)
+    program = "lloyal-track" + (
+        f" --config {shlex.quote(str(this.config_file))}" if this.config_file else ""
+    )
+    request = Request(
+        to=to,
+        dry_run=dry_run,
+        acceptances=tuple(
+            Acceptance(item=item, because=why) for item, why in zip(accepted, reasons, strict=True)
+        ),
+        program=program,
+        command=shlex.join(["lloyal-track", *sys.argv[1:]]),
+    )
+    with this.progress() as progress:
+        document = run(this.config(), request, progress=progress)
+    finish(document, json=json, show=lambda: report.terminal(document))
