@@ -77,7 +77,6 @@ class ObjectReader:
 
     def _child(self) -> Git:
         if self._git is None:
-            run_git(["version"])  # a clear error if git is missing; GitPython's import would raise
             with without_inherited_git():
                 from git.cmd import Git  # here: the import costs a tenth of a second
 

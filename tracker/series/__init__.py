@@ -6,5 +6,6 @@ repository. A conflict is a value.
 
 from tracker.series.reading import Series, read_series, series_digest
 from tracker.series.rebasing import rebase
+from tracker.series.sweeping import bisect, sweep
 
-__all__ = ["Series", "read_series", "rebase", "series_digest"]
+__all__ = ["Series", "bisect", "read_series", "rebase", "series_digest", "sweep"]

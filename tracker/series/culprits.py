@@ -6,33 +6,13 @@ same merge that judges the patch: the answer is the revision at which a sweep wo
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from tracker.evidence.rebase import Culprit
 from tracker.git.repository import Repository
+from tracker.series.history import Touch, touches
 from tracker.series.merging import Merger, Triple
-
-_PR = re.compile(r"\(#(\d+)\)\s*$")
-_MERGE_PR = re.compile(r"^Merge pull request #(\d+) ")
-_EMPTY = "0" * 40
-
-
-@dataclass(frozen=True, slots=True)
-class Touch:
-    """A commit that changed a path, with the path's blob after it, None where it deleted it."""
-
-    commit: str
-    subject: str
-    blob: str | None
-
-
-def pull_request(subject: str) -> int | None:
-    """The pull request that a subject names, as GitHub's squash and merge commits do."""
-    found = _PR.search(subject) or _MERGE_PR.search(subject)
-    return int(found[1]) if found else None
 
 
 class Culprits:
@@ -41,7 +21,7 @@ class Culprits:
     def __init__(self, repository: Repository, from_: str, onto: str) -> None:
         self._repository = repository
         self._from, self._onto = from_, onto
-        self._touches: dict[str, list[Touch]] = {}
+        self._touches: dict[str, list[tuple[Touch, str | None]]] = {}
 
     @cached_property
     def knows_history(self) -> bool:
@@ -63,57 +43,39 @@ class Culprits:
         """
         if not self.knows_history:
             return "unknown"
-        touches = self._list(path)
+        listed = self._list(path)
         if moved_to is not None and moved_to != path:
-            touches = [touch for touch in touches if touch.blob is not None]
-            touches += self._list(moved_to)
-        if not touches:
+            listed = [item for item in listed if item[1] is not None] + self._list(moved_to)
+        if not listed:
             return "unknown"
         if triple is None:
-            last = touches[-1]
-            return Culprit(commit=last.commit, subject=last.subject, pr=pull_request(last.subject))
-        good, bad = -1, len(touches) - 1
+            return _named(listed[-1][0])
+        good, bad = -1, len(listed) - 1
         while bad - good > 1:
             middle = (good + bad) // 2
-            if self._clean(merger, triple, touches[middle]):
+            if self._clean(merger, triple, listed[middle][1]):
                 good = middle
             else:
                 bad = middle
-        found = touches[bad]
-        return Culprit(commit=found.commit, subject=found.subject, pr=pull_request(found.subject))
+        return _named(listed[bad][0])
 
-    def _clean(self, merger: Merger, triple: Triple, touch: Touch) -> bool:
-        if touch.blob is None:
+    def _clean(self, merger: Merger, triple: Triple, blob: str | None) -> bool:
+        if blob is None:
             return False
-        wanted = Triple(triple.base, touch.blob, triple.theirs)
+        wanted = Triple(triple.base, blob, triple.theirs)
         return merger.merge([wanted])[wanted].clean
 
-    def _list(self, path: str) -> list[Touch]:
-        """The first-parent commits that changed ``path``, oldest first."""
+    def _list(self, path: str) -> list[tuple[Touch, str | None]]:
+        """The commits that changed ``path``, oldest first, with its blob after each."""
         if path not in self._touches:
-            args = [
-                "log",
-                "--first-parent",
-                "--diff-merges=first-parent",
-                "--reverse",
-                "-z",
-                "--raw",
-                "--no-abbrev",
-                "--no-renames",
-                "--encoding=UTF-8",
-                "--format=%x01%H%x02%s",
-                f"{self._from}..{self._onto}",
-                "--",
-                path,
+            self._touches[path] = [
+                (touch, slot.oid if slot is not None else None)
+                for touch in touches(self._repository, self._from, self._onto, [path])
+                if path in touch.changes
+                for slot in [touch.changes[path]]
             ]
-            listed = self._repository.git(args).stdout.decode("utf-8", "replace")
-            self._touches[path] = [_touch(record) for record in listed.split("\x01")[1:]]
         return self._touches[path]
 
 
-def _touch(record: str) -> Touch:
-    head, _, raw = record.partition("\0")
-    commit, _, subject = head.partition("\x02")
-    fields = raw.lstrip("\n\0:").split(" ")
-    blob = fields[3] if len(fields) > 3 else _EMPTY  # noqa: PLR2004  (modes, ids, status)
-    return Touch(commit, subject, None if blob == _EMPTY else blob)
+def _named(touch: Touch) -> Culprit:
+    return Culprit(commit=touch.commit, subject=touch.subject, pr=touch.pr)

@@ -121,10 +121,15 @@ class Judge:
     def __init__(self, merger: Merger, resolutions: Resolutions | None = None) -> None:
         self.merger = merger
         self._resolutions = resolutions
+        self._known: dict[tuple[Triple, str, tuple[Placed, ...]], _Content] = {}
         self._empty = merger.quarantine.write_blob(b"")
 
     def prepare(self, jobs: list[Job]) -> None:
-        """Do the merges of all jobs at once; ``judge`` would do them one by one."""
+        """Do the merges of all jobs at once; ``judge`` would do them one by one.
+
+        Forgets what was found of earlier jobs, so memory does not grow with the series.
+        """
+        self._known.clear()
         found = (triple_of(job, step, self._empty) for job in jobs for step in job.step.files)
         self.merger.merge([triple for triple in found if triple is not None])
 
@@ -207,7 +212,10 @@ class Judge:
         hunks: tuple[HunkResult, ...] = ()
         flags: tuple[Flag, ...] = ()
         if step.placed:
-            content = self._hunks(triple, merged, path, step.placed)
+            known = (triple, path, step.placed)
+            if known not in self._known:
+                self._known[known] = self._hunks(triple, merged, path, step.placed)
+            content = self._known[known]
             merged, hunks, flags = content.merged, content.hunks, content.flags
             why += [f"{path}: {reason}" for reason in content.why]
             resolved = content.resolved

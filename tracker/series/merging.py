@@ -68,7 +68,12 @@ class Merger:
         self.quarantine = quarantine
         self._changes: dict[tuple[str, str], tuple[Change, ...] | None] = {}
         self._merged: dict[Triple, Merged] = {}
-        self.lines = lru_cache(maxsize=256)(self._lines)
+        self.lines = lru_cache(maxsize=64)(self._lines)
+
+    @property
+    def merges(self) -> int:
+        """How many different merges were asked for."""
+        return len(self._merged)
 
     def _lines(self, oid: str) -> list[bytes]:
         return split_lines(self.quarantine.read(oid))

@@ -8,13 +8,16 @@ A stretch may start inside a namespace, so its names can lack outer parts: ``sam
 
 from __future__ import annotations
 
+import bisect
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tracker.source.outline import Definition, Kind, is_cpp, outline
+from tracker.source.outline import Kind, is_cpp, outline
+from tracker.source.tree import parse, proposals
 
-_COUNTED = frozenset({Kind.FUNCTION, Kind.TYPE, Kind.ENUM, Kind.VARIABLE, Kind.MACRO})
+_COUNTED = frozenset({"function", "type", "enum", "variable", "macro"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +28,47 @@ class Scope:
     start: int
     end: int
     is_function: bool
+    reliable: bool = True
+
+    def moved(self, lines: int) -> Scope:
+        return replace(self, start=self.start + lines, end=self.end + lines)
 
 
 @dataclass(frozen=True, slots=True)
 class _Outlined:
-    found: tuple[Definition, ...]
+    found: tuple[Scope, ...]
     sound: bool
 
-    def at(self, line: int) -> Definition | None:
+    def at(self, line: int) -> Scope | None:
         """The innermost function around the 0-based ``line``, else the innermost other scope."""
-        around = [item for item in self.found if item.start - 1 <= line < item.end]
+        around = [scope for scope in self.found if scope.start <= line < scope.end]
         if not around:
             return None
-        return min(around, key=lambda d: (d.kind is not Kind.FUNCTION, d.last - d.first))
+        return min(around, key=lambda scope: (not scope.is_function, scope.end - scope.start))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)
 def _outlined(text: bytes) -> _Outlined:
-    seen = outline(text)
-    return _Outlined(tuple(d for d in seen.definitions if d.kind in _COUNTED), seen.sound)
+    tree = parse(text)
+    if tree.root_node.has_error:
+        seen = outline(text)
+        found = tuple(
+            Scope(d.name, d.start - 1, d.end, d.kind is Kind.FUNCTION, d.reliable)
+            for d in seen.definitions
+            if d.kind.value in _COUNTED
+        )
+        return _Outlined(found, seen.sound)
+    # Without a single error the grammar has matched every bracket itself.
+    starts = [0, *(match.end() for match in re.finditer(b"\n", text))]
+    scopes = []
+    for item in proposals(tree):
+        if item.kind in _COUNTED:
+            parts = (*(part for part, _ in item.scopes), *item.name)
+            name = b"::".join(part for part in parts if part != b"::").decode("utf-8", "replace")
+            first = bisect.bisect_right(starts, item.start) - 1
+            last = bisect.bisect_right(starts, max(item.end - 1, item.start))
+            scopes.append(Scope(name, first, last, item.kind == "function"))
+    return _Outlined(tuple(scopes), sound=True)
 
 
 def scope_at(lines: Sequence[bytes], path: str, line: int) -> Scope | None:
@@ -54,9 +79,11 @@ def scope_at(lines: Sequence[bytes], path: str, line: int) -> Scope | None:
     first, last = _stretch(lines, line)
     near = _outlined(b"".join(lines[first:last]))
     item = near.at(line - first)
-    if (item is not None and item.reliable) or (item is None and near.sound):
-        return _scope(item, first)
-    return _scope(_outlined(b"".join(lines)).at(line), 0)
+    if item is not None and item.reliable:
+        return item.moved(first)
+    if item is None and near.sound:
+        return None
+    return _outlined(b"".join(lines)).at(line)
 
 
 def same_name(one: str, other: str) -> bool:
@@ -72,10 +99,3 @@ def _stretch(lines: Sequence[bytes], line: int) -> tuple[int, int]:
     while last < len(lines) and not lines[last].startswith(b"}"):
         last += 1
     return first, min(last + 1, len(lines))
-
-
-def _scope(item: Definition | None, offset: int) -> Scope | None:
-    if item is None:
-        return None
-    is_function = item.kind is Kind.FUNCTION
-    return Scope(item.name, item.start - 1 + offset, item.end + offset, is_function)

@@ -14,7 +14,7 @@ from tracker.series.merging import overlapping, to_new
 from tracker.series.patch import Group
 from tracker.series.placing import Placed, find_block
 from tracker.series.scopes import Scope, scope_at
-from tracker.series.texts import Texts
+from tracker.series.texts import Texts, names_in
 from tracker.source.lexer import tokens
 
 _ENOUGH = 8  # tokens that must be found again; fewer prove nothing
@@ -45,8 +45,12 @@ def present(texts: Texts, groups: Sequence[Group]) -> str:
     did not on the pin; else "".
     """
     for group in groups:
-        added = tokens(b"".join(group.added))
-        if len(added) < _ENOUGH or not texts.upstream:
+        text = b"".join(group.added)
+        names = names_in(text)
+        if not texts.upstream or 2 * len(names & texts.upstream_names) < len(names):
+            continue  # upstream's own lines do not even have the names
+        added = tokens(text)
+        if len(added) < _ENOUGH:
             continue
         before, after = _surroundings(texts, group)
         if occurrences(after, added) > occurrences(before, added):
