@@ -38,6 +38,8 @@ from tracker.series import Series
 from tracker.statedir import StateDir, write_whole
 
 CHECK_RECIPE = "check"
+# A workflow polls in a job of its own, with a token, shortly before; a person repeats a bump.
+TICKETS_REUSED_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class _Run:
         with Quarantine(self.repository, self.state.quarantine) as quarantine:
             rebased = self._rebase(queue, quarantine, start, target)
             watched = self._watch(start, target)
-            polled = self._poll()
+            polled = self._poll(start, target, watched)
             native = self._native(quarantine, target, rebased)
         stages = Stages(
             start=start,
@@ -180,11 +182,20 @@ class _Run:
             progress=self.progress,
         )
 
-    def _poll(self) -> TicketsDocument:
+    def _poll(self, start: Revision, target: Revision, watched: WatchDocument) -> TicketsDocument:
+        history = tickets.LocalHistory(
+            self.repository,
+            self.config.upstream.repository or "",
+            start.commit,
+            target.commit,
+            tuple(region.to for region in watched.regions if region.to),
+        )
         return tickets.poll(
             self.config.tickets,
             self.state.tickets,
             write=not self.request.dry_run,
+            history=history,
+            reuse_s=TICKETS_REUSED_S,
             progress=self.progress,
         )
 
