@@ -20,11 +20,13 @@ from tracker.evidence.publish import PublishDocument
 from tracker.evidence.rebase import RebaseDocument
 from tracker.evidence.soak import SoakDocument
 from tracker.evidence.status import StatusDocument
+from tracker.evidence.sweep import BisectDocument, SweepDocument
 from tracker.evidence.tickets import TicketsDocument
 from tracker.evidence.upstream import FetchDocument
 from tracker.evidence.watch import WatchDocument
 
 DOCUMENTS: tuple[type[Value], ...] = (
+    BisectDocument,
     BuildDocument,
     BumpDocument,
     CheckDocument,
@@ -37,6 +39,7 @@ DOCUMENTS: tuple[type[Value], ...] = (
     RebaseDocument,
     SoakDocument,
     StatusDocument,
+    SweepDocument,
     TicketsDocument,
     WatchDocument,
 )

@@ -7,7 +7,7 @@ process. Knows nothing of commits: a tree's answer depends on its files only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tracker.evidence.rebase import Flag, Outcome
 from tracker.git.quarantine import Quarantine
@@ -118,7 +118,7 @@ class Engine:
         )
         if named and judged.outcome.clean:
             flags = tuple(flag for flag in judged.flags if flag is not Flag.NO_BASE)
-            return Judged(judged.outcome, flags, judged.why[:-1], judged.files, judged.after)
+            return replace(judged, flags=flags)
         return judged
 
 

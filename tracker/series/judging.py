@@ -23,6 +23,7 @@ from tracker.series.texts import Texts
 from tracker.series.trees import Slot, Tree
 from tracker.series.upstreaming import made_upstream
 
+_TELLING = 7  # digits of an abbreviated blob id, as git abbreviates at least
 _WORST = (
     Outcome.UNCHANGED,
     Outcome.OFFSET,
@@ -34,7 +35,10 @@ _WORST = (
 
 @dataclass(frozen=True, slots=True)
 class FileJudged:
-    """One file. ``changes``: what it does to the tree's paths. ``triple``: the merge behind it."""
+    """One file. ``changes``: what it does to the tree's paths. ``triple``: the merge behind it.
+
+    ``based``: the patch was written for this very file, as its ``index`` line says.
+    """
 
     result: FileResult
     outcome: Outcome
@@ -44,6 +48,7 @@ class FileJudged:
     triple: Triple | None = None
     resolved: bool = False
     sides: tuple[str | None, str | None, str | None] = (None, None, None)
+    based: bool = False
 
     def card(self) -> ConflictFile:
         """The conflict of a file that is judged as a whole: its three blobs, no places."""
@@ -146,10 +151,11 @@ class Judge:
             here = here.with_changes(judged.changes)
         outcome = combined([file.outcome for file in files])
         flags = {flag for file in files for flag in file.flags}
-        if step.base is Base.NONE:
+        based = step.base is not Base.NONE or all(file.based for file in files)
+        if not based:
             flags.add(Flag.NO_BASE)
         why = tuple(dict.fromkeys(reason for file in files for reason in file.why))
-        if step.base is not Base.PIN:
+        if step.base is Base.INDEX or not based:
             why = (*why, f"does not fit the pin: {step.why_no_base}")
         applied = outcome is not Outcome.CONFLICT
         ordered = tuple(flag for flag in Flag if flag in flags)
@@ -344,8 +350,15 @@ class Judge:
             changes[path] = None
         if target is not None:
             changes[target] = found.theirs
+        based = ours is None or (
+            file.old_blob is not None
+            and len(file.old_blob) >= _TELLING
+            and ours.oid.startswith(file.old_blob)
+            and all(item.at == item.hunk.first for item in found.placed)
+        )
         if ours is None or found.theirs is None:
-            return self._whole(step, target, Outcome.OFFSET, changes)
+            whole = Outcome.UNCHANGED if based else Outcome.OFFSET
+            return replace(self._whole(step, target, whole, changes), based=based)
         lines = self.merger.lines
         texts = Texts(
             path=target or file.path,
@@ -358,13 +371,13 @@ class Judge:
         landed = land(texts, found.placed)
         flags = [flag for item in landed for flag in item.flags]
         reasons = tuple(reason for item in landed for reason in item.why)
-        if any(len(item.copies) > 1 for item in found.placed):
+        if not based and any(len(item.copies) > 1 for item in found.placed):
             flags.append(Flag.AMBIGUOUS)
         result = FileResult(
             path=file.path, new_path=target, hunks=tuple(item.result for item in landed)
         )
         outcome = combined([item.result.outcome for item in landed])
-        return FileJudged(result, outcome, changes, tuple(flags), reasons)
+        return FileJudged(result, outcome, changes, tuple(flags), reasons, based=based)
 
     def _whole(
         self,

@@ -71,17 +71,22 @@ def rebase_with_engine(
     onto: str,
     quarantine: Quarantine,
     progress: Progress,
+    command: str = "",
 ) -> Rebased:
-    """Like :func:`rebase`, for callers that go on from the result."""
+    """Like :func:`rebase`, for callers that go on from the result.
+
+    ``command``: the command line that a conflict tells to repeat with ``--write``.
+    """
     start, target = repository.resolve(from_), repository.resolve(onto)
     pin_tree, target_tree = repository.tree(start), repository.tree(target)
     engine = Engine(quarantine, series, pin_tree, Resolutions(series.folder))
     judged = engine.judge_all([look_at(engine, pin_tree, target_tree)])[0]
     culprits = Culprits(repository, start, target)
+    repeat = command or f"lloyal-track rebase --onto {target}"
     results: list[PatchResult] = []
     for number, member in enumerate(judged):
         progress.step(number, len(judged), member.member.patch.subject)
-        results.append(_result(engine, member, culprits, target_tree, onto))
+        results.append(_result(engine, member, culprits, target_tree, repeat))
     progress.step(len(judged), len(judged), "rebased")
     whole = bool(judged) and all(_settled(result.outcome) for result in results)
     after = judged[-1].in_series.after if judged else None
@@ -120,7 +125,7 @@ def _settled(outcome: Outcome) -> bool:
 
 
 def _result(
-    engine: Engine, member: MemberJudged, culprits: Culprits, target_tree: str, onto: str
+    engine: Engine, member: MemberJudged, culprits: Culprits, target_tree: str, command: str
 ) -> PatchResult:
     judged, alone = member.in_series, member.alone
     patch, step = member.member.patch, member.step
@@ -141,7 +146,7 @@ def _result(
         alone=alone.outcome if alone is not None else None,
         files=tuple(file.result for file in judged.files),
         culprit=_culprit(engine, judged, in_conflict, culprits),
-        conflict=_conflict(engine, in_conflict, onto) if in_conflict else None,
+        conflict=_conflict(engine, in_conflict, command) if in_conflict else None,
         why="; ".join(why),
         diff=diff_between(engine.quarantine, target_tree, member.before, judged.after)
         if stands
@@ -176,7 +181,7 @@ def _culprit(
     return "unknown" if in_conflict else None
 
 
-def _conflict(engine: Engine, files: list[FileJudged], onto: str) -> Conflict:
+def _conflict(engine: Engine, files: list[FileJudged], command: str) -> Conflict:
     merger = engine.judge.merger
     cards = []
     for file in files:
@@ -186,7 +191,7 @@ def _conflict(engine: Engine, files: list[FileJudged], onto: str) -> Conflict:
         else:
             cards.append(file.card())
     commands = (
-        f"lloyal-track rebase --onto {onto} --write",
-        "lloyal-track resume",
+        f"{command} --write",
+        command.partition(" rebase ")[0] + " resume",
     )
     return Conflict(files=tuple(cards), commands=commands)

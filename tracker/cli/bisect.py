@@ -1,0 +1,73 @@
+"""``lloyal-track bisect``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from tracker.cli.series_options import Json, SeriesFolder, Upstream, opened
+from tracker.cli.session import finish, session
+from tracker.cli.sweep import Range, ends
+from tracker.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracker.evidence.sweep import BisectDocument
+
+EPILOG = """Examples:
+
+`lloyal-track bisect b9581..master --until rebase`: the first revision where a patch is not clean.
+"""
+
+
+def bisect(
+    context: typer.Context,
+    revisions: Range,
+    until: Annotated[
+        Literal["rebase", "region", "routing", "build", "check"],
+        typer.Option("--until", help="Whose answer must change."),
+    ] = "rebase",
+    series: SeriesFolder = None,
+    upstream: Upstream = None,
+    json: Json = False,
+) -> None:
+    """The first revision of a range where an answer changes, at logarithmic cost."""
+    from tracker import series as room
+
+    start, end = ends(revisions)
+    if until != "rebase":
+        raise UsageError(
+            f"bisect --until {until} is not built yet",
+            next_step="`lloyal-track watch A..B` finds the break points of regions and routing",
+        )
+    this = session(context)
+    with this.progress() as progress, opened(this, series, upstream) as bench:
+        progress.stage("bisect")
+        document = room.bisect(
+            bench.repository,
+            bench.series,
+            from_=bench.commit(start),
+            to=bench.commit(end),
+            quarantine=bench.quarantine,
+            progress=progress,
+        )
+    finish(document, json=json, show=lambda: text(document))
+
+
+def text(document: BisectDocument) -> str:
+    """The document for people."""
+    from tracker.markup import plain
+
+    lines = [f"{document.revisions} revisions, {document.tried} judged"]
+    if document.commit is None:
+        lines.append(f"at {document.from_[:12]}: {plain(document.before)}")
+        lines.append(f"at {document.to[:12]}: {plain(document.after)}")
+        return "\n".join(lines)
+    commit = document.commit
+    who = "unknown (snapshots)" if isinstance(commit, str) else f"{commit.commit} {commit.subject}"
+    lines += [
+        f"first: {plain(who)}",
+        f"before: {plain(document.before)} (at {(document.last_before or '')[:12]})",
+        f"after: {plain(document.after)} (at {(document.first or '')[:12]})",
+    ]
+    return "\n".join(lines)

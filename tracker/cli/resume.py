@@ -1,0 +1,42 @@
+"""``lloyal-track resume``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from tracker.cli.series_options import Json, opened
+from tracker.cli.session import Session, session
+
+if TYPE_CHECKING:
+    from tracker.statedir import StateDir
+
+EPILOG = """Examples:
+
+`lloyal-track resume`: after the files of a conflict were edited.
+"""
+
+
+def resume(context: typer.Context, json: Json = False) -> None:
+    """Go on after a conflict: keep what you made of it, and carry on with the series."""
+    from tracker.statedir import StateDir
+
+    this = session(context)
+    _rebase(this, StateDir(this.config().state_dir), json=json)
+
+
+def _rebase(this: Session, state: StateDir, *, json: bool) -> None:
+    from tracker.cli.rebase import run
+    from tracker.series.merging import Merger
+    from tracker.series.writing import keep_resolutions, read_operation
+
+    with state.locked():
+        operation = read_operation(state)
+        series = Path(operation.series)
+        configured = state.upstream.resolve() == Path(operation.upstream)
+        upstream = None if configured else Path(operation.upstream)
+        with opened(this, series, upstream) as bench:
+            keep_resolutions(operation, Merger(bench.quarantine), state)
+    run(this, operation.onto, operation.from_, series, upstream, write=True, json=json)

@@ -1,0 +1,109 @@
+"""What ``rebase``, ``sweep`` and ``bisect`` share: the repository, the series, the object store.
+
+All three also work without a configuration, given ``--upstream``, ``--series`` and the revisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracker.cli.session import Session
+from tracker.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from tracker.config import Config
+    from tracker.git.quarantine import Quarantine
+    from tracker.git.repository import Repository
+    from tracker.series import Series
+    from tracker.statedir import StateDir
+
+SeriesFolder = Annotated[
+    Path | None,
+    typer.Option("--series", metavar="DIR", help="The patches; default: the configured ones."),
+]
+Upstream = Annotated[
+    Path | None,
+    typer.Option(
+        "--upstream", metavar="GITDIR", help="Read this repository (never written) instead."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Everything opened. ``config`` None: there is none, all was named on the command line."""
+
+    config: Config | None
+    repository: Repository
+    series: Series
+    quarantine: Quarantine
+    state: StateDir | None
+
+    def commit(self, rev: str) -> str:
+        """The full id of ``rev``; ``stable`` and ``nightly`` where a configuration is used."""
+        if self.config is None:
+            return self.repository.resolve(rev)
+        from tracker import upstream
+
+        return upstream.resolve(self.repository, rev, self.config).commit
+
+    def pin(self) -> str:
+        """The commit that the pin names.
+
+        Raises:
+            UsageError: there is no configuration that could name one.
+        """
+        if self.config is None:
+            raise UsageError(
+                "without a configuration nothing names the pin", next_step="give --from REV"
+            )
+        from tracker import pins
+
+        return pins.pinned_revision(self.config, self.repository).commit
+
+
+@contextmanager
+def opened(this: Session, series_folder: Path | None, upstream_dir: Path | None) -> Iterator[Bench]:
+    """Open what the options name, and what the configuration names for the rest."""
+    from tracker import series as room
+    from tracker import upstream
+    from tracker.evidence.base import digest
+    from tracker.git.quarantine import Quarantine
+    from tracker.git.repository import Repository
+    from tracker.statedir import StateDir
+
+    config: Config | None = None
+    try:
+        config = this.config()
+    except ConfigError:
+        if series_folder is None or upstream_dir is None or this.config_file is not None:
+            raise
+    with ExitStack() as stack:
+        if upstream_dir is not None:
+            repository = Repository.open(upstream_dir)
+        else:
+            assert config is not None  # noqa: S101  (raised above)
+            repository = upstream.open_repository(config)
+        stack.callback(repository.close)
+        state = StateDir(config.state_dir) if config is not None else None
+        if state is None:
+            objects = Path(stack.enter_context(TemporaryDirectory(prefix="lloyal-track-")))
+        elif upstream_dir is None:
+            objects = state.quarantine
+        else:
+            # A store reads through to one repository, so another one gets its own.
+            objects = state.work / f"objects-{digest(str(repository.git_dir))}"
+        quarantine = stack.enter_context(Quarantine(repository, objects))
+        folder = series_folder
+        if folder is None:
+            assert config is not None  # noqa: S101  (raised above)
+            folder = config.series_dir
+        yield Bench(config, repository, room.read_series(folder), quarantine, state)
