@@ -114,3 +114,38 @@ def test_a_document_survives_its_own_json() -> None:
     """Writing and reading the evidence changes nothing."""
     document = documents.bump()
     assert msgspec.json.decode(to_json(document), type=type(document)) == document
+
+
+def test_other_evidence_becomes_pictures(folder: Path) -> None:
+    """A sweep and a soak that were kept as JSON are drawn into the page."""
+    (folder / "sweep.json").write_bytes(to_json(documents.sweep()))
+    (folder / "soak.json").write_bytes(to_json(documents.soak()))
+    words = ("--format", "html", "--with", "sweep.json", "--with", "soak.json")
+    done = run(folder, *words)
+    assert done.returncode == 0
+    assert 'id="timeline"' in done.stdout
+    assert 'id="soak"' in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"schema": "lloyal-track/rebase/1"}', "has no picture"),
+        (b"[]", "cannot be read"),
+        (b'{"schema": "lloyal-track/sweep/1"}', "cannot be read"),
+    ],
+)
+def test_a_document_that_cannot_be_drawn_is_refused(
+    folder: Path, content: bytes, said: str
+) -> None:
+    """Neither another kind nor a damaged one is left out in silence."""
+    (folder / "other.json").write_bytes(content)
+    done = run(folder, "--format", "html", "--with", "other.json")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "other.json" in done.stderr
+
+
+def test_pictures_are_for_the_page_only(folder: Path) -> None:
+    """Asking for them in a table is a mistake that is named, not ignored."""
+    assert run(folder, "--with", "sweep.json").returncode == 2

@@ -121,7 +121,10 @@ def hostile_document() -> BumpDocument:
 PAGES: dict[str, Callable[[], str]] = {
     "usual": lambda: report.html(documents.bump()),
     "whole": lambda: report.html(
-        documents.bump(), timeline=documents.timeline(), soak=documents.soak()
+        documents.bump(),
+        sweep=documents.sweep(),
+        watched=documents.watch_history(),
+        soak=documents.soak(),
     ),
     "hostile": lambda: report.html(hostile_document()),
 }
@@ -182,7 +185,8 @@ def test_the_same_evidence_gives_the_same_bytes() -> None:
     script = (
         "from tests.support import documents as d; from tracker import report as r;"
         "import sys; b = d.bump();"
-        "sys.stdout.buffer.write((r.html(b, timeline=d.timeline(), soak=d.soak())"
+        "w = d.watch_history();"
+        "sys.stdout.buffer.write((r.html(b, sweep=d.sweep(), watched=w, soak=d.soak())"
         " + r.markdown(b) + r.terminal(b, width=80)).encode())"
     )
     made = {

@@ -4,11 +4,14 @@ import itertools
 
 from tests.support import documents
 from tracker.report.plot import Curve, Plot, canvas, ends, thinned
+from tracker.report.sessions import plot_of
 
 
 def test_the_axis_starts_at_zero_and_holds_every_point() -> None:
     """Growth looks as large as it is; nothing leaves the picture."""
-    drawn = canvas(documents.soak())
+    made = plot_of(documents.soak())
+    assert made is not None
+    drawn = canvas(made)
     assert drawn.y_ticks[0] == (float(drawn.bottom), "0")
     for line in drawn.lines:
         for point in line.points.split():

@@ -17,6 +17,7 @@ from tracker.config import Config
 from tracker.evidence.build import Artefact, BuildDocument, Variant, VariantBuild
 from tracker.evidence.bump import BumpDocument, Provenance
 from tracker.evidence.check import CheckDocument, CheckRow, Warned
+from tracker.evidence.history import BreakPoint, WatchHistoryDocument
 from tracker.evidence.item import Item
 from tracker.evidence.pins import PinMove, PinRead
 from tracker.evidence.rebase import (
@@ -28,8 +29,10 @@ from tracker.evidence.rebase import (
     RebaseDocument,
 )
 from tracker.evidence.revision import Revision, Source
+from tracker.evidence.soak import Hypothesis, SoakDocument, SoakRun, SoakSample
+from tracker.evidence.sweep import Drift, Furthest, PatchBreak, SweepDocument
 from tracker.evidence.tickets import TicketOutcome, TicketResult, TicketsDocument, TicketState
-from tracker.evidence.verdict import Status, Verdict
+from tracker.evidence.verdict import Verdict
 from tracker.evidence.watch import (
     RegionResult,
     RegionStatus,
@@ -37,10 +40,9 @@ from tracker.evidence.watch import (
     RoutingResult,
     RoutingStatus,
     Span,
+    UpstreamCommit,
     WatchDocument,
 )
-from tracker.report.plot import Curve, Plot
-from tracker.report.timeline import Stretch, Timeline, Track, Turn, Visited
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -441,63 +443,126 @@ def bump(
     )
 
 
-def timeline() -> Timeline:
-    """A sweep of 1,160 revisions with four break points, two of them close together."""
-    count = 1160
+def _at(index: int) -> tuple[str, str]:
+    """Id and date of revision ``index`` of the range below: 14 a day."""
+    day = datetime.date(2026, 6, 8) + datetime.timedelta(days=index // 14)
+    return f"{index:09x}{'0' * 31}", f"{day.isoformat()}T12:00:00Z"
 
-    def stretches(*cuts: tuple[int, str, Status]) -> tuple[Stretch, ...]:
-        ends = [first for first, _, _ in cuts[1:]] + [count]
-        return tuple(
-            Stretch(first, end - 1, state, status)
-            for (first, state, status), end in zip(cuts, ends, strict=True)
-        )
 
-    start = datetime.date(2026, 6, 8)
-    return Timeline(
-        lead="1160 revisions; the whole series is clean up to b10741.",
-        revisions=tuple(
-            Visited(
-                commit=f"{index:040x}",
-                date=(start + datetime.timedelta(days=index // 14)).isoformat(),
-                name=f"b{9581 + index}",
+_MERGES = {
+    212: UpstreamCommit(commit="a1" * 20, subject="memory : snapshots for rollback", pr=26623),
+    640: UpstreamCommit(commit="b2" * 20, subject="memory : a rollback is single use", pr=27100),
+    870: UpstreamCommit(commit="c3" * 20, subject="memory : rework the cells", pr=27501),
+    902: UpstreamCommit(commit="d4" * 20, subject="Revert the cells", pr=None),
+}
+
+
+def sweep() -> SweepDocument:
+    """1,160 revisions in which the patch conflicted for a while."""
+    answers = [
+        (212, "unchanged", "offset"),
+        (870, "offset", "conflict"),
+        (902, "conflict", "offset"),
+    ]
+    furthest, date = _at(869)
+    return SweepDocument(
+        verdict=Verdict.OK,
+        from_=_at(0)[0],
+        to=_at(1160)[0],
+        revisions=1160,
+        contents=5,
+        merges=9,
+        breaks=tuple(
+            PatchBreak(
+                item=f"patch:{PATCH}",
+                from_=_at(index - 1)[0],
+                to=_at(index)[0],
+                commit=_MERGES[index],
+                date=_at(index)[1],
+                before=before,
+                after=after,
+                alone=True,
+                index=index,
             )
-            for index in range(count)
+            for index, before, after in answers
         ),
-        tracks=(
-            Track(
-                "patch:0001-recurrent-memory",
-                stretches(
-                    (0, "unchanged", Status.PASS),
-                    (212, "offset", Status.PASS),
-                    (870, "conflict", Status.FAIL),
-                    (902, "offset", Status.PASS),
-                ),
-            ),
-            Track("region:find_slot", stretches((0, "unchanged", Status.PASS))),
-            Track(
-                "region:seq_rm",
-                stretches((0, "unchanged", Status.PASS), (640, "changed", Status.ATTENTION)),
-            ),
-            Track("routing:qwen35", stretches((0, "llama_memory_hybrid", Status.PASS))),
-        ),
-        turns=(
-            Turn(212, "patch:0001-recurrent-memory", "#26623", "rollback", "unchanged", "offset"),
-            Turn(640, "region:seq_rm", "#27100", "single use", "unchanged", "changed"),
-            Turn(870, "patch:0001-recurrent-memory", "#27501", "cells", "offset", "conflict"),
-            Turn(902, "patch:0001-recurrent-memory", "#27533", "revert", "conflict", "offset"),
+        furthest=Furthest(commit=furthest, index=869, date=date),
+        clean_again=259,
+        drift=(
+            Drift(item=f"patch:{PATCH}", touched=7, contents=5, answers=3, now="offset"),
+            Drift(item="patch:0002-still.patch", touched=0, contents=1, answers=1, now="unchanged"),
         ),
     )
 
 
-def soak() -> Plot:
-    """500 turns: the baseline grows, the patched core does not."""
-    turns = range(500)
-    return Plot(
-        lead="500 alternating turns: the baseline grows with turns, the patched core does not.",
-        x_label="turn",
-        y_label="resident memory, MiB",
-        curves=(
-            Curve("baseline", tuple((turn, 212 + turn * 0.31 + turn % 7) for turn in turns)),
-            Curve("patched", tuple((turn, 213 + turn % 5) for turn in turns)),
+def watch_history() -> WatchHistoryDocument:
+    """Over the same range seq_rm changed once."""
+    return WatchHistoryDocument(
+        verdict=Verdict.ATTENTION,
+        from_=_at(0)[0],
+        to=_at(1160)[0],
+        revisions=1160,
+        contents=11,
+        breaks=(
+            BreakPoint(
+                item="region:seq_rm",
+                from_=_at(639)[0],
+                to=_at(640)[0],
+                commit=_MERGES[640],
+                date=_at(640)[1],
+                status="changed",
+                before="",
+                after="",
+                why="tokens differ",
+                index=640,
+            ),
         ),
+    )
+
+
+def soak() -> SoakDocument:
+    """500 turns: the baseline grows, the patched core does not."""
+
+    def run(variant: Variant, per_turn: float) -> SoakRun:
+        return SoakRun(
+            variant=variant,
+            way="process",
+            n_ubatch=512,
+            verdict=Verdict.ATTENTION if per_turn else Verdict.OK,
+            hypothesis=Hypothesis.GROWS if per_turn else Hypothesis.SURVIVES,
+            why=f"{per_turn * 1024:.0f} KiB a turn" if per_turn else "",
+            turns=500,
+            turns_wanted=500,
+            images=250,
+            seconds=92.0,
+            code=0,
+            signal=None,
+            warnings=1500 if variant == "baseline" else 0,
+            storm="benign" if variant == "baseline" else "none",
+            crash=None,
+            failures=(),
+            growth_kib=per_turn * 1024,
+            log="work/soak.log",
+            last_warnings=(),
+            samples=tuple(
+                SoakSample(
+                    at_s=turn * 0.18,
+                    turn=turn,
+                    rss=212 + turn * per_turn + turn % 7,
+                    free=9000.0,
+                    swap=0.0,
+                    load=0.5,
+                    major_faults=0,
+                    minor_faults=turn,
+                    stalled=0.0,
+                )
+                for turn in range(500)
+            ),
+        )
+
+    return SoakDocument(
+        verdict=Verdict.ATTENTION,
+        revision=TARGET.commit,
+        summary="500 alternating turns: the baseline grows with turns, the patched core does not.",
+        runs=(run("baseline", 0.31), run("patched", 0.0)),
     )

@@ -18,8 +18,8 @@ class Item(Value, frozen=True, kw_only=True):
     reader that an acceptance does not bind, because they change without a change of meaning (line
     numbers, digests of this machine's files). ``reproduce``: the command that shows it again, or
     "". ``blocking``: whether a status other than pass forbids the pin to move. ``accepted``: a
-    human's recorded reason with its date, or "". ``lapsed``: a recorded reason that no longer counts
-    because the evidence changed, or "".
+    human's recorded reason with its date, or "". ``lapsed``: a recorded reason that no longer
+    counts because the evidence changed, or "".
     """
 
     id: str

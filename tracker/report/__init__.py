@@ -25,8 +25,9 @@ from tracker.report.lines import tracker_lines
 if TYPE_CHECKING:
     from tracker.evidence.bump import BumpDocument
     from tracker.evidence.checklist import ChecklistDocument
-    from tracker.report.plot import Plot
-    from tracker.report.timeline import Timeline
+    from tracker.evidence.history import WatchHistoryDocument
+    from tracker.evidence.soak import SoakDocument
+    from tracker.evidence.sweep import SweepDocument
 
 __all__ = [
     "Stages",
@@ -75,12 +76,19 @@ def summary(document: BumpDocument) -> str:
 
 
 def html(
-    document: BumpDocument, *, timeline: Timeline | None = None, soak: Plot | None = None
+    document: BumpDocument,
+    *,
+    sweep: SweepDocument | None = None,
+    watched: WatchHistoryDocument | None = None,
+    soak: SoakDocument | None = None,
 ) -> str:
-    """One self-contained page: no script, nothing loaded from elsewhere."""
+    """One self-contained page: no script, nothing loaded from elsewhere.
+
+    ``sweep`` and ``watched`` become its timeline, ``soak`` its plot.
+    """
     from tracker.report.page import html as render
 
-    return render(document, timeline=timeline, soak=soak)
+    return render(document, sweep=sweep, watched=watched, soak=soak)
 
 
 def terminal(document: BumpDocument, *, width: int | None = None) -> str:

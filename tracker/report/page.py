@@ -18,11 +18,16 @@ from markupsafe import Markup
 
 from tracker.bundled import bundled
 from tracker.evidence.bump import BumpDocument
+from tracker.evidence.history import WatchHistoryDocument
+from tracker.evidence.soak import SoakDocument
+from tracker.evidence.sweep import SweepDocument
 from tracker.evidence.verdict import Status, Verdict
 from tracker.evidence.watch import RoutingAnswer, RoutingStatus
+from tracker.report.along import timeline_of
 from tracker.report.environment import page_environment
 from tracker.report.glance import glance
-from tracker.report.plot import Plot, canvas, ends
+from tracker.report.plot import canvas, ends
+from tracker.report.sessions import name_of, plot_of
 from tracker.report.stages.check import real_classes
 from tracker.report.stages.watch import short_arch
 from tracker.report.standing import STATUS_OF, worst_status
@@ -60,9 +65,15 @@ class _RoutingRow:
 
 
 def html(
-    document: BumpDocument, *, timeline: Timeline | None = None, soak: Plot | None = None
+    document: BumpDocument,
+    *,
+    sweep: SweepDocument | None = None,
+    watched: WatchHistoryDocument | None = None,
+    soak: SoakDocument | None = None,
 ) -> str:
     """The page. Same evidence, same bytes. A part that is None is left out."""
+    timeline = timeline_of(sweep, watched)
+    plot = plot_of(soak) if soak else None
     view = View(document)
     style, digest = _style()
     template = _environment().get_template("report.html")
@@ -70,16 +81,17 @@ def html(
         document=document,
         view=view,
         glance=glance(view),
-        sections=_sections(view, timeline, soak=soak is not None),
+        sections=_sections(view, timeline, soak),
         routing=_routing(document),
         patches=_patches(document),
         diffs=view.diffs,
         timeline=timeline,
         picture=picture(timeline) if timeline else None,
         turns=turn_rows(timeline) if timeline else (),
-        plot=soak,
-        canvas=canvas(soak) if soak else None,
-        plot_ends=ends(soak) if soak else (),
+        soak=soak,
+        plot=plot,
+        canvas=canvas(plot) if plot else None,
+        plot_ends=ends(plot) if plot else (),
         glyphs=GLYPHS,
         line_tones=LINE_TONES,
         style=style,
@@ -93,6 +105,7 @@ def _environment() -> Environment:
     environment.filters["anchor"] = anchor
     environment.filters["diff_lines"] = lambda text: list(diff_lines(text))
     environment.filters["ticket_url"] = ticket_url
+    environment.filters["session"] = name_of
     environment.filters["tone"] = tone
     return environment
 
@@ -135,7 +148,7 @@ def diff_lines(text: str) -> Iterator[tuple[str, str]]:
             yield "context", line
 
 
-def _sections(view: View, timeline: Timeline | None, *, soak: bool) -> list[_Section]:
+def _sections(view: View, timeline: Timeline | None, soak: SoakDocument | None) -> list[_Section]:
     items = view.document.items
     open_items = [item for item in items if item.status is not Status.PASS and not item.accepted]
     needs = worst_status(item.status for item in open_items) if open_items else Status.PASS
@@ -148,7 +161,7 @@ def _sections(view: View, timeline: Timeline | None, *, soak: bool) -> list[_Sec
         listed.append(_Section("timeline", "Timeline", ends_as))
     listed += [_Section(group.kind, group.title, group.status) for group in view.groups]
     if soak:
-        listed.append(_Section("soak", "Long session", Status.PASS))
+        listed.append(_Section("soak", "Long session", STATUS_OF[soak.verdict]))
     listed.append(_Section("provenance", "Provenance", Status.PASS))
     return listed
 

@@ -19,14 +19,18 @@ _BOTTOM = 46
 _COLUMNS = 360
 _STEPS = 5
 _LABEL_GAP = 16
+TONES = 2
+DASHES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One line. ``points``: (x, y), x ascending."""
+    """One line. ``points``: (x, y), x ascending. ``tone``: its colour, ``dash``: its pattern."""
 
     name: str
     points: tuple[tuple[float, float], ...]
+    tone: int = 0
+    dash: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Line:
     name: str
     points: str
     label_y: float
+    tone: int
+    dash: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,8 @@ def canvas(plot: Plot) -> Canvas:
                 name=curve.name,
                 points=" ".join(f"{x_of(x)},{y_of(y)}" for x, y in thinned(curve.points)),
                 label_y=label_y,
+                tone=curve.tone % TONES,
+                dash=curve.dash % DASHES,
             )
             for curve, label_y in zip(plot.curves, _apart(ends), strict=True)
         ),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracker.evidence.verdict import Status
+from tracker.report.standing import plural
 
 _WIDTH = 1000
 _LEFT = 190
@@ -26,11 +27,10 @@ _TRACK_NAME = 26
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """A revision of the range. ``date``: ISO 8601; ``name``: a tag or a short id."""
+    """A revision of the range. ``name``: a tag or a short id; ``date``: ISO 8601, or ""."""
 
-    commit: str
-    date: str
     name: str
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class Turn:
     """
 
     at: int
+    revision: Visited
     item: str
     label: str
     subject: str
@@ -68,10 +69,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What is drawn. ``lead``: one sentence above the picture. ``revisions``: oldest first."""
+    """What is drawn. ``lead``: one sentence above the picture. ``count``: of revisions."""
 
     lead: str
-    revisions: tuple[Visited, ...]
+    count: int
+    first: Visited
+    last: Visited
     tracks: tuple[Track, ...]
     turns: tuple[Turn, ...]
 
@@ -146,7 +149,7 @@ def picture(timeline: Timeline) -> Picture:
 
 def _x(index: float, timeline: Timeline) -> float:
     """The left edge of revision ``index``; the right edge of the last is at ``index == count``."""
-    return round(_LEFT + index * (_WIDTH - _LEFT - _RIGHT) / max(len(timeline.revisions), 1), 1)
+    return round(_LEFT + index * (_WIDTH - _LEFT - _RIGHT) / max(timeline.count, 1), 1)
 
 
 def _bars(timeline: Timeline, top: float) -> list[Bar]:
@@ -155,7 +158,6 @@ def _bars(timeline: Timeline, top: float) -> list[Bar]:
         for stretch in track.stretches:
             left, right = _x(stretch.first, timeline), _x(stretch.last + 1, timeline)
             width = round(max(right - left, 1.5), 1)
-            first, last = timeline.revisions[stretch.first], timeline.revisions[stretch.last]
             fits = len(stretch.state) * _CHAR + 10 <= width
             bars.append(
                 Bar(
@@ -165,10 +167,14 @@ def _bars(timeline: Timeline, top: float) -> list[Bar]:
                     height=_TRACK - 10,
                     status=stretch.status,
                     label=stretch.state if fits else "",
-                    title=f"{track.item}: {stretch.state}, {first.name} to {last.name}",
+                    title=f"{track.item}: {stretch.state}, {_length(stretch)}",
                 )
             )
     return bars
+
+
+def _length(stretch: Stretch) -> str:
+    return plural(stretch.last - stretch.first + 1, "revision")
 
 
 def _by_revision(timeline: Timeline) -> list[tuple[int, list[Turn]]]:
@@ -189,7 +195,7 @@ def _marks(timeline: Timeline, top: float) -> list[Mark]:
         row = next((row for row, end in enumerate(taken) if end <= left), None)
         if row is not None:
             taken[row] = left + width + 6
-        revision = timeline.revisions[at]
+        revision = turns[0].revision
         lines = [
             f"{revision.name}, {revision.date[:10]}",
             *(f"{turn.item}: {turn.before} → {turn.after} ({turn.label})" for turn in turns),
@@ -218,26 +224,23 @@ def _marks(timeline: Timeline, top: float) -> list[Mark]:
 
 
 def _ticks(timeline: Timeline) -> list[tuple[float, str, str]]:
-    """(x, name, date) of a handful of revisions, first and last among them."""
-    last = len(timeline.revisions) - 1
+    """(x, name, date): first and last revision, and between them how many lie behind."""
+    last = timeline.count - 1
     if last < 0:
         return []
-    indices = sorted({round(last * part / (_TICKS - 1)) for part in range(_TICKS)})
-    return [
-        (
-            _x(index + 0.5, timeline),
-            timeline.revisions[index].name,
-            timeline.revisions[index].date[:10],
-        )
-        for index in indices
-    ]
+    between = sorted({round(last * part / (_TICKS - 1)) for part in range(1, _TICKS - 1)})
+    ticks = [(_x(0.5, timeline), timeline.first.name, timeline.first.date[:10])]
+    ticks += [(_x(at + 0.5, timeline), f"+{at}", "") for at in between if 0 < at < last]
+    if last > 0:
+        ticks.append((_x(last + 0.5, timeline), timeline.last.name, timeline.last.date[:10]))
+    return ticks
 
 
 def turn_rows(timeline: Timeline) -> Sequence[tuple[str, Visited, Turn]]:
     """(anchor, revision, break point) of every break point, oldest first; anchors as drawn."""
     return [
-        (f"break-{number}" if first else "", timeline.revisions[at], turn)
-        for number, (at, turns) in enumerate(_by_revision(timeline), start=1)
+        (f"break-{number}" if first else "", turn.revision, turn)
+        for number, (_, turns) in enumerate(_by_revision(timeline), start=1)
         for first, turn in zip([True] + [False] * len(turns), turns, strict=False)
     ]
 

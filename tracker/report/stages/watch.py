@@ -17,7 +17,7 @@ from tracker.evidence.watch import (
 from tracker.report.gathered import Stages
 from tracker.report.stages import check
 
-_REGION = {
+STATUS_OF_REGION = {
     RegionStatus.UNCHANGED: Status.PASS,
     RegionStatus.COSMETIC: Status.PASS,
     RegionStatus.MOVED: Status.PASS,
@@ -84,7 +84,7 @@ def _region(region: RegionResult, command: str) -> Item:
     if region.from_ or region.to:
         details.append(f"{span(region.from_)} -> {span(region.to)}")
     if region.commits == "unknown":
-        if _REGION[region.status] is not Status.PASS:
+        if STATUS_OF_REGION[region.status] is not Status.PASS:
             details.append("changed by: unknown, the history is a snapshot")
     else:
         details += [
@@ -96,7 +96,7 @@ def _region(region: RegionResult, command: str) -> Item:
     return Item(
         id=f"region:{region.name}",
         title=region.selector,
-        status=_REGION[region.status],
+        status=STATUS_OF_REGION[region.status],
         blocking=region.blocking,
         summary=_region_said(region, added, removed),
         evidence=tuple(evidence),
