@@ -58,12 +58,32 @@ def test_a_sibling_class_is_not_ours(tmp_path: Path) -> None:
 
 def test_a_gone_name_is_missing_with_near_names(tmp_path: Path) -> None:
     """A name that no file defines any more is missing, never the sibling's; near names are told."""
-    text = FILES[RECURRENT].replace("memory_recurrent::find_slot", "memory_rs::pick_cell")
-    text += "\nbool memory_rs::find_slot() { return 1; }\n"
+    head = FILES[RECURRENT].partition("bool memory_recurrent::find_slot")[0]
+    text = head + "bool memory_rs::find_slot() { return 1; }\n"
     found = region(tmp_path, FIND_SLOT, {RECURRENT: text})
     assert found.status is RegionStatus.MISSING
     assert "memory_rs::find_slot" in found.why
     assert found.to is None
+
+
+@pytest.mark.parametrize("edit", [False, True])
+def test_renamed_code_is_followed_by_its_content(tmp_path: Path, edit: bool) -> None:
+    """The same body under a new name is that region, renamed; a sibling is never taken for it."""
+    text = FILES[RECURRENT].replace("memory_recurrent::find_slot", "memory_rs::pick_cell")
+    text = text.replace("cell.pos >= 0", "cell.pos > 0") if edit else text
+    found = region(tmp_path, FIND_SLOT, {RECURRENT: text})
+    assert found.status is (RegionStatus.MOVED_AND_CHANGED if edit else RegionStatus.MOVED)
+    assert "renamed from memory_recurrent::find_slot" in found.why
+    assert "memory_rs::pick_cell" in found.why
+
+
+def test_an_anchor_is_followed_by_its_literal(tmp_path: Path) -> None:
+    """The warning that moved into another function is found by the text that it prints."""
+    text = FILES[RECURRENT].replace("memory_recurrent::find_slot", "check_order")
+    text = text.replace("        cell.pos = ub.last(s);\n", "")
+    found = region(tmp_path, WARN, {RECURRENT: None, "src/order.cpp": text})
+    assert found.status is RegionStatus.MOVED
+    assert found.to == Span(path="src/order.cpp", start=13, end=16)
 
 
 @pytest.mark.parametrize("edit", [False, True])

@@ -13,32 +13,32 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_COMMENT = rb"//(?:\\\r?\n|[^\n])*|/\*(?s:.*?)(?:\*/|\Z)"
-_STRING = rb'(?:u8|[uUL])?"(?:\\(?s:.)|[^"\\\n])*"'
-_CHARACTER = rb"(?:u8|[uUL])?'(?:\\(?s:.)|[^'\\\n])+'"
-_RAW = rb'(?:u8|[uUL])?R"(?P<fence>[^()\\\s]{0,16})\((?s:.*?)\)(?P=fence)"'
-_NUMBER = rb"\.?[0-9](?:[eEpP][+-]|'?[0-9A-Za-z_]|\.)*"
+COMMENT = rb"//(?:\\\r?\n|[^\n])*|/\*(?s:.*?)(?:\*/|\Z)"
+STRING = rb'(?:u8|[uUL])?"(?:\\(?s:.)|[^"\\\n])*"'
+CHARACTER = rb"(?:u8|[uUL])?'(?:\\(?s:.)|[^'\\\n])+'"
+RAW = rb'(?:u8|[uUL])?R"(?P<fence>[^()\\\s]{0,16})\((?s:.*?)\)(?P=fence)"'
+NUMBER = rb"\.?[0-9](?:[eEpP][+-]|'?[0-9A-Za-z_]|\.)*"
 _WORD = rb"[A-Za-z_$\x80-\xff][0-9A-Za-z_$\x80-\xff]*"
 _MARK = (
     rb"<<=|>>=|<=>|\.\.\.|->\*|::|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|##|\.\*|(?s:.)"
 )
 _SPACE = rb"(?:[ \t\r\n\f\v]|\\\r?\n)+"
-_DIRECTIVE = rb"\#(?:" + _STRING + rb"|//(?:\\\r?\n|[^\n])*|/\*(?s:.*?)(?:\*/|\Z)|\\\r?\n|[^\n])*"
+DIRECTIVE = rb"\#(?:" + STRING + rb"|//(?:\\\r?\n|[^\n])*|/\*(?s:.*?)(?:\*/|\Z)|\\\r?\n|[^\n])*"
 
 
 def _pattern(*, directives: bool) -> re.Pattern[bytes]:
     groups = [
         b"(?P<space>" + _SPACE + b")",
-        b"(?P<comment>" + _COMMENT + b")",
-        b"(?P<raw>" + _RAW + b")",
-        b"(?P<string>" + _STRING + b")",
-        b"(?P<character>" + _CHARACTER + b")",
+        b"(?P<comment>" + COMMENT + b")",
+        b"(?P<raw>" + RAW + b")",
+        b"(?P<string>" + STRING + b")",
+        b"(?P<character>" + CHARACTER + b")",
         b"(?P<word>" + _WORD + b")",
-        b"(?P<number>" + _NUMBER + b")",
+        b"(?P<number>" + NUMBER + b")",
         b"(?P<mark>" + _MARK + b")",
     ]
     if directives:
-        groups.insert(2, b"(?P<directive>" + _DIRECTIVE + b")")
+        groups.insert(2, b"(?P<directive>" + DIRECTIVE + b")")
     return re.compile(b"|".join(groups))
 
 

@@ -5,5 +5,6 @@ is never reported as unchanged.
 """
 
 from tracker.watch.document import watch
+from tracker.watch.history import watch_range
 
-__all__ = ["watch"]
+__all__ = ["watch", "watch_range"]

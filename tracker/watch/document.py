@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tracker.config import RegionTable, RoutingTable, WatchTable
 from tracker.errors import ConfigError
 from tracker.evidence.verdict import Verdict, worst
@@ -15,8 +17,10 @@ from tracker.evidence.watch import (
 from tracker.git.repository import Repository
 from tracker.progress import Progress
 from tracker.watch import routing, selector
+from tracker.watch.commits import with_commits
 from tracker.watch.compare import compare
-from tracker.watch.locate import locate
+from tracker.watch.follow import Candidate, follow
+from tracker.watch.locate import Absent, Region, locate
 from tracker.watch.selector import Selector
 from tracker.watch.snapshot import Snapshot
 
@@ -53,6 +57,7 @@ def watch(
     for done, (region, wanted) in enumerate(chosen):
         progress.step(done, total, region.name)
         regions.append(_region(region, wanted, before, after))
+    regions = with_commits(repository, regions, from_=from_, to=to)
     answers = _routing(table, rows, before, after, progress)
     verdicts = [_REGION_VERDICT[found.status] for found in regions]
     verdicts += [_ROUTING_VERDICT[found.status] for found in answers]
@@ -69,7 +74,23 @@ def watch(
 def _region(
     table: RegionTable, wanted: Selector, before: Snapshot, after: Snapshot
 ) -> RegionResult:
-    return compare(table, locate(wanted, before), locate(wanted, after))
+    old, new = locate(wanted, before), locate(wanted, after)
+    if isinstance(old, Region) and isinstance(new, Absent):
+        # The name is gone; its content may stand elsewhere under another one.
+        found = follow(old, wanted, _candidates(after, before))
+        new = found[1] if found is not None else new
+    elif isinstance(old, Absent) and isinstance(new, Region):
+        found = follow(new, wanted, _candidates(before, after))
+        old = found[1] if found is not None else old
+    return compare(table, old, new)
+
+
+def _candidates(there: Snapshot, here: Snapshot) -> Iterator[Candidate]:
+    """The files that differ, as they are ``there``, where a region that is ``here`` is missing."""
+    for path in there.differing():
+        source = there.read(path)
+        if source is not None:
+            yield Candidate(path, source, here.read(path))
 
 
 def situation(table: WatchTable, question: RoutingTable) -> dict[str, bool]:
@@ -88,6 +109,21 @@ def situation(table: WatchTable, question: RoutingTable) -> dict[str, bool]:
     return {**(known or {}), **question.assume}
 
 
+def routing_function(table: WatchTable) -> Selector:
+    """The selector of the function that answers the routing questions.
+
+    Raises:
+        ConfigError: none is configured, or it is none.
+    """
+    if table.routing_function is None:
+        raise ConfigError(
+            "routing questions need the function that answers them",
+            where="watch.routing_function",
+            next_step='name it, e.g. "src/llama-model.cpp::llama_model::create_memory"',
+        )
+    return selector.parse(table.routing_function, "routing_function")
+
+
 def _routing(
     table: WatchTable,
     rows: list[tuple[RoutingTable, dict[str, bool]]],
@@ -97,13 +133,7 @@ def _routing(
 ) -> tuple[RoutingResult, ...]:
     if not rows:
         return ()
-    if table.routing_function is None:
-        raise ConfigError(
-            "routing questions need the function that answers them",
-            where="watch.routing_function",
-            next_step='name it, e.g. "src/llama-model.cpp::llama_model::create_memory"',
-        )
-    function = selector.parse(table.routing_function, "routing_function")
+    function = routing_function(table)
     routers = [routing.Router(side, function, table.routing_subject) for side in (before, after)]
     found: list[RoutingResult] = []
     for done, (question, assume) in enumerate(rows):

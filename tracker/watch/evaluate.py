@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tracker.source import tokens
@@ -62,14 +63,12 @@ class Evaluator:
             Question: an open condition decides.
             Unreadable: the code cannot be followed.
         """
-        root = parse(known.text).root_node
-        function = next((n for n in within(root) if n.type == "function_definition"), None)
-        body = function.child_by_field_name("body") if function is not None else None
+        body = _body(known.text)
         if body is None or body.type != "compound_statement":
             raise Unreadable(
                 "the function's body cannot be read", f"{known.path}:{known.definition.start}"
             )
-        frame = Frame(known, tracked_names(body), dict(arguments), self)
+        frame = Frame(known, _tracked(known.text), dict(arguments), self)
         self._depth += 1
         try:
             left = self._block(body.children, frame)
@@ -288,6 +287,20 @@ class Evaluator:
         if alternative.type == "preproc_else":
             return self._block(alternative.named_children, frame)
         return self._preprocessor(alternative, frame)
+
+
+@lru_cache(maxsize=32)
+def _body(function: bytes) -> Node | None:
+    """The body of the function whose text this is. Remembered: one text is run many times."""
+    root = parse(function).root_node
+    definition = next((n for n in within(root) if n.type == "function_definition"), None)
+    return definition.child_by_field_name("body") if definition is not None else None
+
+
+@lru_cache(maxsize=32)
+def _tracked(function: bytes) -> frozenset[str]:
+    body = _body(function)
+    return tracked_names(body) if body is not None else frozenset()
 
 
 def _has_inner_label(case: Node) -> bool:

@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tracker.source import Definition, Kind, outline, tokens
-from tracker.watch.snapshot import Snapshot
+from tracker.source import Definition, Kind, focused, outline, tokens
+from tracker.watch.snapshot import Files
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_ENUM = re.compile(rb"\benum\b[^;{}()]*\{")
 _IMPLEMENTATIONS = (".cpp", ".cc", ".cxx", ".c")
 _FOLDERS = ("", "include", "src")
 _DEPTH = 2
@@ -35,11 +36,15 @@ class Known:
 
 @dataclass(slots=True)
 class Library:
-    """``start``: the file whose view this is."""
+    """``start``: the file whose view this is. ``enumerations``: constant -> file of its enum, for
+    those that were asked for.
+    """
 
-    snapshot: Snapshot
+    snapshot: Files
     start: str
+    enumerations: dict[str, str] = field(default_factory=dict)
     _files: list[tuple[str, bytes]] | None = None
+    _enumerators: dict[str, frozenset[str]] = field(default_factory=dict)
     _functions: dict[str, tuple[Known, ...]] = field(default_factory=dict)
 
     def functions(self, name: str) -> tuple[Known, ...]:
@@ -50,18 +55,40 @@ class Library:
             )
         return self._functions[name]
 
+    @property
+    def visible(self) -> tuple[str, ...]:
+        """The files that were looked at."""
+        return tuple(path for path, _ in self._visible())
+
+    @property
+    def used(self) -> tuple[Known, ...]:
+        """Every function that was asked for and found."""
+        return tuple(known for found in self._functions.values() for known in found)
+
     def enumeration_of(self, constant: str) -> frozenset[str]:
         """All enumerators of the enum that holds ``constant``; empty if none does."""
+        if constant not in self._enumerators:
+            self._enumerators[constant] = self._enumeration(constant)
+        return self._enumerators[constant]
+
+    def _enumeration(self, constant: str) -> frozenset[str]:
+        for other, known in self._enumerators.items():
+            if constant in known:
+                self.enumerations[constant] = self.enumerations[other]
+                return known
         word = constant.encode()
         for path, source in self._visible():
-            del path
             if word not in source:
                 continue
-            for item in outline(source).definitions:
+            part = focused(source, constant)
+            if not _ENUM.search(part):
+                continue
+            for item in outline(part).definitions:
                 if item.kind is not Kind.ENUM:
                     continue
-                stream = tokens(source[item.first : item.last])
+                stream = tokens(part[item.first : item.last])
                 if word in stream:
+                    self.enumerations[constant] = path
                     return frozenset(piece.decode("ascii", "replace") for piece in stream)
         return frozenset()
 
@@ -69,8 +96,9 @@ class Library:
         word = name.rpartition("::")[2].encode()
         for path, source in self._visible():
             if word in source:
-                for item in outline(source).named(name):
-                    yield Known(path, source, item)
+                part = focused(source, word.decode())
+                for item in outline(part).named(name):
+                    yield Known(path, part, item)
 
     def _visible(self) -> list[tuple[str, bytes]]:
         if self._files is None:

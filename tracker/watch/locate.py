@@ -10,12 +10,13 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from tracker.source import Definition, Kind, outline, tokens
+from tracker.source import Definition, Kind, focused, outline, tokens
 from tracker.watch.selector import Selector
-from tracker.watch.snapshot import Snapshot
+from tracker.watch.snapshot import Files
 from tracker.watch.statements import anchored, fields, signature
 
 _NEAR = 5
+_DECLARED = frozenset({Kind.DECLARATION, Kind.ALIAS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class Piece:
 class Region:
     """A region in one revision. ``pieces``: in file order, at least one; several where overloads or
     ``#if`` variants bear one name. ``name``: under which it was found. ``doubt``: why its range is
-    not proven, "" if it is. ``blob``: the whole file, for the proof by equality.
+    not proven, "" if it is. ``blob``: the whole file, for the proof by equality. ``declared``: only
+    declarations bear the name there.
     """
 
     path: str
@@ -40,6 +42,7 @@ class Region:
     pieces: tuple[Piece, ...]
     doubt: str
     blob: bytes
+    declared: bool = False
 
     @property
     def text(self) -> bytes:
@@ -59,7 +62,7 @@ class Absent:
     near: tuple[str, ...] = ()
 
 
-def locate(selector: Selector, snapshot: Snapshot) -> Region | Absent:
+def locate(selector: Selector, snapshot: Files) -> Region | Absent:
     """The region where the selector says it is, or in the one other file that defines the name."""
     blob = snapshot.read(selector.path)
     gone = Absent(f"there is no file {selector.path}")
@@ -70,7 +73,7 @@ def locate(selector: Selector, snapshot: Snapshot) -> Region | Absent:
     for path in snapshot.files_with(selector.last_name or ""):
         source = snapshot.read(path) if path != selector.path else None
         found = in_file(selector, path, source) if source is not None else None
-        if isinstance(found, Region):
+        if isinstance(found, Region) and not found.declared:
             elsewhere.append(found)
     if len(elsewhere) == 1:
         return elsewhere[0]
@@ -90,16 +93,22 @@ def in_file(selector: Selector, path: str, blob: bytes) -> Region | Absent:
         lines = blob.count(b"\n") + (not blob.endswith(b"\n"))
         whole = Piece(1, max(lines, 1), blob, ())
         return Region(path, None, (whole,), "", blob)
-    named = outline(blob).named(selector.name)
+    part = focused(blob, selector.last_name or "")
+    named = outline(part).named(selector.name)
     chosen = _preferred(named, selector)
     if not chosen:
         return Absent(f"{path} defines no {selector.name}", near_names(selector.name, blob))
     doubts = [item for item in chosen if not item.reliable]
     doubt = f"the end of {selector.name} in {path} cannot be told for sure" if doubts else ""
     if selector.anchor is None and selector.part is None:
-        pieces = tuple(_piece(item, blob) for item in chosen)
-        return Region(path, chosen[0].name, pieces, doubt, blob)
-    return _inside(selector, path, blob, chosen, doubt)
+        pieces = tuple(_piece(item, part) for item in chosen)
+        declared = all(item.kind in _DECLARED for item in chosen)
+        return Region(path, chosen[0].name, pieces, doubt, blob, declared)
+    found, doubt = _inside(selector, part, chosen, doubt)
+    if found:
+        return Region(path, chosen[0].name, found, doubt, blob)
+    what = f'@{selector.anchor} "{selector.literal}"' if selector.anchor else selector.part
+    return Absent(f"{selector.name} is in {path}, but holds no {what}")
 
 
 def _preferred(named: tuple[Definition, ...], selector: Selector) -> tuple[Definition, ...]:
@@ -110,40 +119,38 @@ def _preferred(named: tuple[Definition, ...], selector: Selector) -> tuple[Defin
         return tuple(item for item in named if item.kind is Kind.FUNCTION)
     if selector.part == "signature":
         return tuple(item for item in named if item.kind in (Kind.FUNCTION, Kind.DECLARATION))
-    defined = tuple(item for item in named if item.kind not in (Kind.DECLARATION, Kind.ALIAS))
+    defined = tuple(item for item in named if item.kind not in _DECLARED)
     return defined or named
 
 
 def _inside(
-    selector: Selector, path: str, blob: bytes, chosen: tuple[Definition, ...], doubt: str
-) -> Region | Absent:
+    selector: Selector, source: bytes, chosen: tuple[Definition, ...], doubt: str
+) -> tuple[tuple[Piece, ...], str]:
+    """The selected parts of the definitions, and why they are in doubt; without any part but with
+    a doubt, the whole definitions.
+    """
     pieces: list[Piece] = []
     for item in chosen:
-        text = blob[item.first : item.last]
+        text = source[item.first : item.last]
         if selector.part == "fields":
             parts = fields(text)
         elif selector.part == "signature":
             parts = signature(text, None if item.body is None else item.body - item.first)
         else:
             assert selector.anchor is not None and selector.literal is not None  # noqa: S101
-            found, fault = anchored(text, selector.anchor, selector.literal)
+            parts, fault = anchored(text, selector.anchor, selector.literal)
             doubt = doubt or fault
-            parts = found
         for begin, end in parts:
             first = item.start + text.count(b"\n", 0, begin)
             last = item.start + text.count(b"\n", 0, max(end - 1, begin))
             pieces.append(Piece(first, last, text[begin:end], item.guards))
     if not pieces and doubt:
-        whole = tuple(_piece(item, blob) for item in chosen)
-        return Region(path, chosen[0].name, whole, doubt, blob)
-    if not pieces:
-        what = f'@{selector.anchor} "{selector.literal}"' if selector.anchor else selector.part
-        return Absent(f"{selector.name} is in {path}, but holds no {what}")
-    return Region(path, chosen[0].name, tuple(pieces), doubt, blob)
+        return tuple(_piece(item, source) for item in chosen), doubt
+    return tuple(pieces), doubt
 
 
-def _piece(item: Definition, blob: bytes) -> Piece:
-    return Piece(item.start, item.end, blob[item.first : item.last], item.guards)
+def _piece(item: Definition, source: bytes) -> Piece:
+    return Piece(item.start, item.end, source[item.first : item.last], item.guards)
 
 
 def _matched(selector: Selector, path: str, blob: bytes) -> Region | Absent:

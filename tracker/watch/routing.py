@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tracker.evidence.watch import RoutingAnswer, RoutingResult, RoutingStatus
-from tracker.source import outline
+from tracker.source import focused, outline
 from tracker.watch.conditions import Conditions, normalised
 from tracker.watch.evaluate import Evaluator
 from tracker.watch.library import Known, Library
 from tracker.watch.locate import Absent, locate
 from tracker.watch.selector import Selector
-from tracker.watch.snapshot import Snapshot
+from tracker.watch.snapshot import Files
 from tracker.watch.values import Built, Null, Opaque, Question, Unreadable, Unset, Value, spelled
 
 _MAX_QUESTIONS = 12
@@ -56,7 +56,7 @@ class _Path:
 class Router:
     """The routing function of one revision, found once and asked many times."""
 
-    def __init__(self, snapshot: Snapshot, function: Selector, subject: str) -> None:
+    def __init__(self, snapshot: Files, function: Selector, subject: str) -> None:
         self.subject = subject
         region = locate(function, snapshot)
         self.fault = ""
@@ -67,9 +67,32 @@ class Router:
         if region.doubt or len(region.pieces) != 1:
             self.fault = region.doubt or "the routing function is defined more than once"
             return
-        named = [d for d in outline(region.blob).named(region.name or "") if d.body is not None]
-        self.known = Known(region.path, region.blob, named[0])
+        part = focused(region.blob, function.last_name or "")
+        named = [d for d in outline(part).named(region.name or "") if d.body is not None]
+        self.known = Known(region.path, part, named[0])
         self.library = Library(snapshot, region.path)
+
+    @property
+    def visible(self) -> tuple[str, ...]:
+        """The files that were looked at."""
+        return self.library.visible if self.known else ()
+
+    @property
+    def functions(self) -> frozenset[tuple[str, str]]:
+        """File and last name of every function that took part."""
+        known = (self.known, *self.library.used) if self.known else ()
+        return frozenset((k.path, k.definition.name.rpartition("::")[2]) for k in known)
+
+    @property
+    def texts(self) -> tuple[bytes, ...]:
+        """The text of every function that took part."""
+        known = (self.known, *self.library.used) if self.known else ()
+        return tuple(k.text for k in known)
+
+    @property
+    def enumerations(self) -> frozenset[str]:
+        """The files whose enums hold the architectures that were asked for."""
+        return frozenset(self.library.enumerations.values()) if self.known else frozenset()
 
     def row(self, arch: str, assume: Mapping[str, bool]) -> Row:
         """The answer for ``arch`` where ``assume`` holds."""

@@ -6,10 +6,29 @@ The only file of this room that asks the repository for content. Reads; never wr
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Protocol
 
+from tracker.git.range_log import Change
 from tracker.git.repository import Repository
 from tracker.source import is_cpp
+
+_KEPT = 512
+
+
+class Files(Protocol):
+    """The files of one revision."""
+
+    def read(self, path: str) -> bytes | None:
+        """The file's content, None if there is no such file."""
+
+    def files_with(self, word: str) -> list[str]:
+        """The C++ files that hold ``word`` as a word, in git's order."""
+
+    def differing(self) -> list[str]:
+        """The paths that differ from the revision this one is compared with; may be empty."""
 
 
 @dataclass(slots=True)
@@ -38,17 +57,89 @@ class Snapshot:
         """
         if self.other is not None and self.repository.is_partial:
             whole = re.compile(rb"\b%b\b" % re.escape(word.encode()))
-            return [path for path in self._differing() if whole.search(self.read(path) or b"")]
-        found = self.repository.git(
-            ["grep", "-l", "-z", "-w", "-F", "--full-name", "-e", word, self.treeish], check=False
-        )
-        names = found.stdout.decode("utf-8", "surrogateescape").split("\0")
-        prefix = f"{self.treeish}:"
-        return [path for name in names if name and is_cpp(path := name.removeprefix(prefix))]
+            return [
+                path
+                for path in self.differing()
+                if is_cpp(path) and whole.search(self.read(path) or b"")
+            ]
+        return grep(self.repository, self.treeish, word)
 
-    def _differing(self) -> list[str]:
+    def differing(self) -> list[str]:
+        """The paths that differ from ``other``."""
+        if self.other is None:
+            return []
         listed = self.repository.git(
-            ["diff-tree", "-r", "-z", "--name-only", "--no-renames", str(self.other), self.treeish]
+            ["diff-tree", "-r", "-z", "--name-only", "--no-renames", self.other, self.treeish]
         )
-        names = listed.stdout.decode("utf-8", "surrogateescape").split("\0")
-        return [name for name in names if is_cpp(name)]
+        return [
+            name for name in listed.stdout.decode("utf-8", "surrogateescape").split("\0") if name
+        ]
+
+
+class Contents:
+    """Blob contents by id, the last few kept. ``asked``: the distinct blobs read so far."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.asked: set[str] = set()
+        self._repository = repository
+        self._kept = lru_cache(maxsize=_KEPT)(self._read)
+
+    def __call__(self, oid: str) -> bytes | None:
+        """The content, None if the repository lacks it."""
+        return self._kept(oid)
+
+    def _read(self, oid: str) -> bytes | None:
+        self.asked.add(oid)
+        found = self._repository.find_blob(oid)
+        return found[1] if found is not None else None
+
+
+@dataclass(slots=True)
+class Rewound:
+    """A revision inside a range, told by its blob ids.
+
+    ``commit`` and ``ids`` (path -> blob id) change in place while the range is walked. ``blob``:
+    the content of a blob id, None if the repository lacks it.
+    """
+
+    repository: Repository
+    commit: str
+    ids: dict[str, str]
+    blob: Callable[[str], bytes | None]
+
+    def read(self, path: str) -> bytes | None:
+        """The file's content, None if there is no such file or its content is missing."""
+        oid = self.ids.get(path)
+        return self.blob(oid) if oid is not None else None
+
+    def files_with(self, word: str) -> list[str]:
+        """The C++ files that hold ``word`` as a word, in git's order."""
+        return grep(self.repository, self.commit, word)
+
+    def differing(self) -> list[str]:
+        """A walk asks for each commit's own changes instead."""
+        return []
+
+    def rewind(self, changes: Iterable[Change], parent: str) -> None:
+        """Go from a commit that made ``changes`` to its ``parent``."""
+        self.commit = parent
+        for change in changes:
+            if change.old is None:
+                self.ids.pop(change.path, None)
+            else:
+                self.ids[change.path] = change.old
+
+
+def ids_at(repository: Repository, treeish: str) -> dict[str, str]:
+    """Path -> blob id of every file."""
+    return {e.path: e.oid for e in repository.list_tree(treeish) if e.type == "blob"}
+
+
+def grep(repository: Repository, treeish: str, word: str) -> list[str]:
+    """The C++ files of ``treeish`` that hold ``word`` as a word."""
+    found = repository.git(
+        ["grep", "-l", "-z", "-w", "-F", "--full-name", "-e", word, treeish], check=False
+    )
+    names = found.stdout.decode("utf-8", "surrogateescape").split("\0")
+    prefix = f"{treeish}:"
+    return [path for name in names if name and is_cpp(path := name.removeprefix(prefix))]

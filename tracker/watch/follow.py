@@ -1,0 +1,151 @@
+"""Where a region came from or went to: by its qualified name, by its anchor, by its content.
+
+A guess is never followed: one place must be left that fits, and by content it must be the only one
+that resembles the region, in a file that lost it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from tracker.source import Kind, focused, is_cpp, outline, tokens
+from tracker.watch.locate import Region, in_file
+from tracker.watch.selector import Selector
+
+_ALIKE = 0.6
+_APART = 0.1
+_TELLING = 6  # letters; shorter words stand everywhere
+_SMALLEST = 24  # tokens; below, resemblance means nothing
+_COMPARED = frozenset({Kind.FUNCTION, Kind.TYPE, Kind.ENUM, Kind.VARIABLE})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file that differs between two revisions. ``there``: where the region is looked for.
+
+    ``here``: the same path where the region is known, None if there is no such file.
+    """
+
+    path: str
+    there: bytes
+    here: bytes | None
+
+
+def follow(
+    region: Region, selector: Selector, candidates: Iterable[Candidate]
+) -> tuple[Selector, Region] | None:
+    """The selector that finds ``region`` again and what it finds; None if nothing surely fits."""
+    files = [item for item in candidates if selector.name is None or is_cpp(item.path)]
+    if selector.name is None:
+        return _same_file(region, selector, files)
+    named = [
+        (wanted, found)
+        for item in files
+        if _last(selector.name).encode() in item.there
+        and not _defines(item.here, selector, item.path)
+        for wanted in [replace(selector, path=item.path)]
+        if isinstance(found := in_file(wanted, item.path, item.there), Region)
+        and found.declared is region.declared
+    ]
+    if named:
+        return named[0] if len(named) == 1 else None
+    if selector.anchor is not None:
+        return _by_anchor(selector, files)
+    return _by_content(region, selector, files)
+
+
+def _last(name: str) -> str:
+    return name.rpartition("::")[2]
+
+
+def _defines(blob: bytes | None, selector: Selector, path: str) -> bool:
+    """The region stands in that file at the known revision too, so it did not move from there."""
+    return blob is not None and isinstance(in_file(selector, path, blob), Region)
+
+
+def _by_anchor(selector: Selector, files: list[Candidate]) -> tuple[Selector, Region] | None:
+    assert selector.literal is not None  # noqa: S101
+    found: list[tuple[Selector, Region]] = []
+    for item in files:
+        if selector.literal.encode() not in item.there:
+            continue
+        part = focused(item.there, selector.literal)
+        for definition in outline(part).definitions:
+            text = part[definition.first : definition.last]
+            if definition.kind is not Kind.FUNCTION or selector.literal.encode() not in text:
+                continue
+            wanted = replace(selector, path=item.path, name=definition.name)
+            region = in_file(wanted, item.path, item.there)
+            if isinstance(region, Region):
+                found.append((wanted, region))
+    return found[0] if len(found) == 1 else None
+
+
+def _by_content(
+    region: Region, selector: Selector, files: list[Candidate]
+) -> tuple[Selector, Region] | None:
+    shape = _shape(region.text)
+    if shape.total() < _SMALLEST:
+        return None
+    scored: list[tuple[float, Selector]] = []
+    words = {
+        word for word in set(tokens(region.text)) if len(word) >= _TELLING and word[:1].isalpha()
+    }
+    for item in files:
+        if sum(word in item.there for word in words) < _ALIKE * len(words):
+            continue
+        kept = {d.name for d in outline(item.here).definitions} if item.here is not None else set()
+        for definition in outline(item.there).definitions:
+            if definition.kind not in _COMPARED or definition.name in kept:
+                continue
+            score = _alike(shape, _shape(item.there[definition.first : definition.last]))
+            if score >= _ALIKE:
+                name = definition.name
+                scored.append((score, replace(selector, path=item.path, name=name)))
+    scored.sort(key=lambda pair: -pair[0])
+    if not scored or (len(scored) > 1 and scored[0][0] - scored[1][0] < _APART):
+        return None
+    wanted = scored[0][1]
+    blob = next(item.there for item in files if item.path == wanted.path)
+    found = in_file(wanted, wanted.path, blob)
+    return (wanted, found) if isinstance(found, Region) else None
+
+
+def _shape(text: bytes) -> Counter[tuple[bytes, bytes]]:
+    """Pairs of neighbouring tokens: order matters a little, place not at all."""
+    stream = tokens(text)
+    return Counter(pairwise(stream))
+
+
+def _alike(one: Counter[tuple[bytes, bytes]], other: Counter[tuple[bytes, bytes]]) -> float:
+    """0 (nothing shared) to 1 (the same pairs)."""
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 0.0
+
+
+def _same_file(
+    region: Region, selector: Selector, files: list[Candidate]
+) -> tuple[Selector, Region] | None:
+    """A whole file or a pattern: a file that appeared on that side and is mostly the same lines."""
+    lines = Counter(region.blob.splitlines())
+    scored = [
+        (
+            2
+            * (lines & (other := Counter(item.there.splitlines()))).total()
+            / max(1, lines.total() + other.total()),
+            item,
+        )
+        for item in files
+        if item.here is None
+    ]
+    scored.sort(key=lambda pair: -pair[0])
+    if not scored or scored[0][0] < _ALIKE:
+        return None
+    if len(scored) > 1 and scored[0][0] - scored[1][0] < _APART:
+        return None
+    wanted = replace(selector, path=scored[0][1].path)
+    found = in_file(wanted, wanted.path, scored[0][1].there)
+    return (wanted, found) if isinstance(found, Region) else None

@@ -1,0 +1,122 @@
+"""The routing table walked backwards over a range: where an answer changes.
+
+The rows are evaluated again only where something that decided them differs: the routing function, a
+function it called, or whether a constant they name exists.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tracker.evidence.watch import RoutingStatus
+from tracker.git.range_log import Logged
+from tracker.source import focused
+from tracker.watch.routing import Router, Row, compare_rows
+from tracker.watch.selector import Selector
+from tracker.watch.snapshot import Rewound
+
+_SILENT = frozenset({RoutingStatus.SAME, RoutingStatus.SAME_ANSWER_NEW_CODE})
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One row: ``key`` as in an item's id, and what it asks."""
+
+    key: str
+    arch: str
+    assume: dict[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingStep:
+    """What one commit did to one row."""
+
+    commit: Logged
+    question: Question
+    status: RoutingStatus
+    why: str
+    before: Row
+    after: Row
+
+
+class RoutingWalk:
+    """``files``: the revision that the walk stands at; the caller rewinds it before ``back``."""
+
+    def __init__(
+        self, function: Selector, subject: str, questions: list[Question], files: Rewound
+    ) -> None:
+        self._function = function
+        self._subject = subject
+        self._questions = questions
+        self._files = files
+        self._archs = frozenset(question.arch.encode() for question in questions)
+        self._constants: frozenset[bytes] = frozenset()
+        self._parts: dict[tuple[str, str], list[bytes]] = {}
+        self._words_of: dict[str, frozenset[bytes]] = {}
+        self.rows = self._evaluate()
+
+    def back(self, commit: Logged) -> list[RoutingStep]:
+        """The steps that ``commit`` made; ``files`` already stand at the state before it."""
+        if not any(change.path in self._visible for change in commit.changes):
+            return []
+        if self._deciding() == self._decided:
+            return []
+        after = self.rows
+        self.rows = self._evaluate()
+        found: list[RoutingStep] = []
+        for question in self._questions:
+            old, new = self.rows[question.key], after[question.key]
+            if not (old.exists or new.exists) or (old.fault and new.fault):
+                continue
+            status, why = compare_rows(old, new)
+            if status not in _SILENT:
+                found.append(RoutingStep(commit, question, status, why, old, new))
+        return found
+
+    def agrees(self) -> bool:
+        """A direct reading of the revision where the walk stands gives the rows it arrived at."""
+        arrived = self.rows
+        direct = self._evaluate()
+        return all(
+            arrived[key].classes == row.classes and arrived[key].exists == row.exists
+            for key, row in direct.items()
+        )
+
+    def _evaluate(self) -> dict[str, Row]:
+        router = Router(self._files, self._function, self._subject)
+        rows = {q.key: router.row(q.arch, q.assume) for q in self._questions}
+        self._visible = frozenset({self._function.path, *router.visible})
+        self._functions = router.functions
+        constants = self._archs.union(*(_WORD.findall(text) for text in router.texts))
+        if constants != self._constants:
+            self._constants = constants
+            self._words_of.clear()
+        # Where no enum is known yet, it may appear in any file.
+        self._enumerations = router.enumerations or self._visible
+        self._decided = self._deciding()
+        return rows
+
+    def _deciding(self) -> tuple[object, ...]:
+        """What the rows depend on; equal means that they are the same."""
+        functions = [self._part(path, name) for path, name in sorted(self._functions)]
+        constants = [self._words(path) for path in sorted(self._enumerations)]
+        return functions, constants
+
+    def _part(self, path: str, name: str) -> list[bytes]:
+        """The lines of the pieces of ``path`` that can define ``name``."""
+        oid = self._files.ids.get(path, "")
+        if (oid, name) not in self._parts:
+            part = focused(self._files.read(path) or b"", name)
+            lines = [line for line in part.split(b"\n") if line and not line.isspace()]
+            self._parts[oid, name] = lines
+        return self._parts[oid, name]
+
+    def _words(self, path: str) -> frozenset[bytes]:
+        """The constants that ``path`` names, of those that decide."""
+        oid = self._files.ids.get(path, "")
+        if oid not in self._words_of:
+            found = _WORD.findall(self._files.read(path) or b"")
+            self._words_of[oid] = self._constants.intersection(found)
+        return self._words_of[oid]
