@@ -35,9 +35,7 @@ def timeline_of(
     turns: list[Turn] = []
     for part in same:
         by_item = _by_item(part)
-        tracks += [_track(item, breaks, count) for item, breaks in by_item.items()]
-        if isinstance(part, SweepDocument):
-            tracks += _still(part, by_item, count)
+        tracks += _tracks(part, by_item, count)
         turns += [_turn(found) for breaks in by_item.values() for found in breaks]
     dates = sorted(turn.revision.date for turn in turns)
     return Timeline(
@@ -88,12 +86,19 @@ def _track(item: str, breaks: list[_Break], count: int) -> Track:
     )
 
 
-def _still(sweep: SweepDocument, moved: dict[str, list[_Break]], count: int) -> list[Track]:
-    """The patches whose answer never changed."""
+def _tracks(
+    part: SweepDocument | WatchHistoryDocument, by_item: dict[str, list[_Break]], count: int
+) -> list[Track]:
+    """Patches in series order, those whose answer never changed too; else in order of change."""
+    still = (
+        {drift.item: drift.now for drift in part.drift} if isinstance(part, SweepDocument) else {}
+    )
     return [
-        Track(drift.item, (Stretch(0, count - 1, drift.now, _patch_status(drift.now)),))
-        for drift in sweep.drift
-        if drift.item not in moved and drift.now
+        _track(item, by_item[item], count)
+        if item in by_item
+        else Track(item, (Stretch(0, count - 1, still[item], _patch_status(still[item])),))
+        for item in dict.fromkeys([*still, *by_item])
+        if item in by_item or still[item]
     ]
 
 

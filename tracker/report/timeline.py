@@ -110,7 +110,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Everything in pixels of a ``width`` x ``height`` view box."""
+    """Everything in pixels of a ``width`` x ``height`` view box; ``names``: y, short, whole."""
 
     width: int
     height: float
@@ -118,7 +118,7 @@ class Picture:
     right: float
     top: float
     bottom: float
-    names: tuple[tuple[float, str], ...]
+    names: tuple[tuple[float, str, str], ...]
     bars: tuple[Bar, ...]
     marks: tuple[Mark, ...]
     ticks: tuple[tuple[float, str, str], ...]
@@ -138,13 +138,21 @@ def picture(timeline: Timeline) -> Picture:
         top=top,
         bottom=bottom,
         names=tuple(
-            (top + index * _TRACK + _TRACK / 2 + 4, _cut(track.item, _TRACK_NAME))
+            (
+                top + index * _TRACK + _TRACK / 2 + 4,
+                _cut(_short(track.item), _TRACK_NAME),
+                track.item,
+            )
             for index, track in enumerate(timeline.tracks)
         ),
         bars=tuple(_bars(timeline, top)),
         marks=tuple(_marks(timeline, top)),
         ticks=tuple(_ticks(timeline)),
     )
+
+
+def _short(item: str) -> str:
+    return item.partition(":")[2].removesuffix(".patch") or item
 
 
 def _x(index: float, timeline: Timeline) -> float:
