@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.series.rebases import judge
 from tests.support.patches import diff, numbered, series_of
-from tests.support.repos import File, Step, build, state
+from tests.support.repos import build, state
 from tracker.errors import UsageError
-from tracker.evidence.rebase import Flag, Note, Outcome, RebaseDocument
+from tracker.evidence.rebase import Flag, Note, Outcome
 from tracker.evidence.verdict import Verdict
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
-from tracker.git.worktree import sync
 from tracker.progress import SILENT
 from tracker.series import read_series, rebase
-
-Files = Mapping[str, File]
-
-
-def judge(
-    tmp_path: Path, pin: Files, target: Files, *patches: bytes, toml: str | None = None
-) -> RebaseDocument:
-    """Rebase ``patches`` from ``pin`` onto ``pin`` with ``target`` over it."""
-    build(tmp_path / "up", [Step(pin, tags=("pin",)), Step(target, tags=("new",))])
-    series = read_series(series_of(tmp_path / "p", *patches, toml=toml))
-    with Repository.open(tmp_path / "up") as repository:
-        with Quarantine(repository, tmp_path / "q") as quarantine:
-            document = rebase(
-                repository,
-                series,
-                from_="pin",
-                onto="new",
-                quarantine=quarantine,
-                progress=SILENT,
-            )
-            if document.tree is not None:
-                sync(quarantine, document.tree, tmp_path / "out")
-    return document
 
 
 def test_an_untouched_file_leaves_the_patch_unchanged(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class Engine:
         self.series = series
         self.paths = touched_paths(form for m in series.members for form in m.forms)
         self.pin = read_tree(quarantine, pin_tree, self.paths)
-        self.judge = Judge(Merger(quarantine), resolutions)
+        self.judge = Judge(Merger(quarantine), resolutions, self.pin)
         self.steps: list[tuple[Step, ...]] = []
         here = self.pin
         for member in series.members:

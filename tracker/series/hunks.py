@@ -18,6 +18,8 @@ _HEADER = re.compile(
     rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)", re.DOTALL
 )
 
+_AFTER = (b"--- ", b"-- \n", b"--\n", b"-- \r\n")  # the next file, or a mail's signature
+
 
 class HunkFault(Exception):
     """The hunks cannot be read; ``at``: 1-based line of the patch file."""
@@ -72,6 +74,10 @@ def _end_of_hunk(lines: Sequence[bytes], position: int, old: int, new: int) -> i
             raise HunkFault("the hunk has more lines than its header says", position)
     if position < len(lines) and lines[position].startswith(b"\\ "):
         position += 1
+    behind = lines[position] if position < len(lines) else b""
+    if behind[:1] in (b" ", b"+", b"-") and not behind.startswith(_AFTER):
+        # git apply ignores such lines; a change must not be dropped in silence.
+        raise HunkFault("the hunk has more lines than its header says", position + 1)
     return position
 
 

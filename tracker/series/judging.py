@@ -6,6 +6,7 @@ Works in two strokes so that the merges of many patches and many trees share one
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +25,7 @@ from tracker.series.trees import Slot, Tree
 from tracker.series.upstreaming import made_upstream
 
 _TELLING = 7  # digits of an abbreviated blob id, as git abbreviates at least
+_CODE = 3  # characters of a line that tells something; a brace alone does not
 _WORST = (
     Outcome.UNCHANGED,
     Outcome.OFFSET,
@@ -123,8 +125,15 @@ def _content(merged: Merged, landed: Sequence[Landed]) -> _Content:
 class Judge:
     """Judges steps on trees with one merger."""
 
-    def __init__(self, merger: Merger, resolutions: Resolutions | None = None) -> None:
+    def __init__(
+        self,
+        merger: Merger,
+        resolutions: Resolutions | None = None,
+        pin: Tree | None = None,
+    ) -> None:
+        """``pin``: upstream's own files on the pin, to tell what upstream added since."""
         self.merger = merger
+        self._pin = pin
         self._resolutions = resolutions
         self._known: dict[tuple[Triple, str, tuple[Placed, ...]], _Content] = {}
         self._empty = merger.quarantine.write_blob(b"")
@@ -147,6 +156,8 @@ class Judge:
         here = job.tree
         for file_step in step.files:
             judged = self._file(Job(step, here, job.moves), file_step)
+            if judged.resolved or (step.base is not Base.PIN and not judged.based):
+                judged = self._with_reverts(judged, here, file_step)
             files.append(judged)
             here = here.with_changes(judged.changes)
         outcome = combined([file.outcome for file in files])
@@ -292,6 +303,32 @@ class Judge:
             for item in landed
         )
         return _Content(Merged(oid, clean=True), hunks, (), (), resolved=True)
+
+    def _with_reverts(self, judged: FileJudged, before: Tree, step: FileStep) -> FileJudged:
+        """Flag the removal of lines that upstream added since the pin.
+
+        A three-way merge from the pin cannot remove such lines; a patch made for another revision,
+        or a human's resolution, can.
+        """
+        path = step.file.old_path
+        if path is None or self._pin is None or judged.outcome is Outcome.CONFLICT:
+            return judged
+        pinned = self._pin.get(path)
+        target = judged.result.new_path or path
+        ours = before.get(target) or before.get(path)
+        result = judged.changes.get(target)
+        if pinned is None or ours is None or ours == result:
+            return judged
+        lines = self.merger.lines
+        now = Counter(lines(ours.oid))
+        left = Counter(lines(result.oid)) if result is not None else Counter()
+        lost = (now - left) & (now - Counter(lines(pinned.oid)))
+        telling = [line for line in lost if len(line.strip()) >= _CODE]
+        if not telling:
+            return judged
+        shown = telling[0].decode("utf-8", "replace").strip()
+        why = f"{target}: removes what upstream added since the pin: {shown}"
+        return replace(judged, flags=(*judged.flags, Flag.SILENT_REVERT), why=(*judged.why, why))
 
     def _texts(self, triple: Triple, path: str, result: str | None) -> Texts:
         lines = self.merger.lines

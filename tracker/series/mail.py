@@ -15,7 +15,6 @@ from email.header import decode_header, make_header
 _PREFIX = re.compile(r"^(\[[^\]]*PATCH[^\]]*\]\s*|(re|fwd?):\s*)+", re.IGNORECASE)
 _HEADER = re.compile(rb"([A-Za-z][A-Za-z0-9-]*):(?:[ \t](.*))?$", re.DOTALL)
 _STAT = re.compile(rb" .+ \|\s+(\d+|Bin)|^ \d+ files? changed|^ (create|delete) mode|^ rename ")
-_DIFF_START = (b"diff --git ", b"--- ", b"Index: ", b"GIT binary patch", b"=====")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,9 @@ def read_envelope(lines: Sequence[bytes]) -> Envelope:
 
 def _diff_start(lines: Sequence[bytes]) -> int:
     for index, line in enumerate(lines):
-        if line.startswith(b"diff --git "):
+        if line.startswith((b"diff --git ", b"@@ -", b"GIT binary patch")):
+            return index
+        if line.startswith(b"Binary files ") and line.rstrip().endswith(b" differ"):
             return index
         if line.startswith(b"Index: ") or (
             line.startswith(b"--- ")
