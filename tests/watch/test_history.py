@@ -48,9 +48,9 @@ def test_each_break_point_names_its_commit(tmp_path: Path) -> None:
     document = walk(tmp_path / "up", table(selector), ids)
     assert document.revisions == 5
     assert [(p.to, p.status) for p in document.breaks] == [
-        (ids[5], "moved"),
-        (ids[3], "moved"),
         (ids[2], "changed"),
+        (ids[3], "moved"),
+        (ids[5], "moved"),
     ]
     moved = document.breaks[1]
     assert moved.commit != "unknown"
@@ -111,7 +111,7 @@ def test_removal_and_return_are_both_break_points(tmp_path: Path) -> None:
     gone = FILES[RECURRENT].partition("bool memory_recurrent::find_slot")[0]
     ids = build(tmp_path / "up", [FILES, {RECURRENT: gone}, {RECURRENT: FILES[RECURRENT]}])
     document = walk(tmp_path / "up", table(FIND_SLOT), ids)
-    assert [point.status for point in document.breaks] == ["changed", "missing"]
+    assert [point.status for point in document.breaks] == ["missing", "changed"]
 
 
 def test_contents_are_read_once(tmp_path: Path) -> None:

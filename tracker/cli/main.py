@@ -22,6 +22,7 @@ _COMMANDS = {
     "poll": "Parts of it",
     "publish": "Many machines",
     "rebase": "Parts of it",
+    "watch": "Parts of it",
     "sweep": "Parts of it",
     "bisect": "Parts of it",
     "resume": "Parts of it",

@@ -15,6 +15,7 @@ from tracker.evidence.check import CheckDocument
 from tracker.evidence.checklist import ChecklistDocument
 from tracker.evidence.doctor import DoctorDocument
 from tracker.evidence.error import ErrorDocument
+from tracker.evidence.history import WatchHistoryDocument
 from tracker.evidence.log import LogDocument
 from tracker.evidence.publish import PublishDocument
 from tracker.evidence.rebase import RebaseDocument
@@ -42,6 +43,7 @@ DOCUMENTS: tuple[type[Value], ...] = (
     SweepDocument,
     TicketsDocument,
     WatchDocument,
+    WatchHistoryDocument,
 )
 
 

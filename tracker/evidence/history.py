@@ -13,9 +13,9 @@ class BreakPoint(Value, frozen=True, kw_only=True, rename={"from_": "from"}):
     """Between two neighbouring revisions of the range an item's answer changed.
 
     ``item``: e.g. ``region:find_slot``, ``routing:qwen35/default``. ``index``: of ``to`` in the
-    range, 0 is its start. ``from_``: the last revision
-    with the answer ``before``; ``to``: the first with ``after``. ``commit``: what made the
-    difference, "unknown" on a snapshot history. ``status``: a region's or routing question's word
+    range, 0 is its start. ``from_``: the last revision with the answer ``before``; ``to``: the
+    first with ``after``. ``commit``: what made the difference, "unknown" on a snapshot history.
+    ``date``: its committer date, ISO 8601, UTC. ``status``: a region's or routing question's word
     for the step. ``span_before``, ``span_after``: where the code stood, None if it was not there.
     """
 
@@ -36,7 +36,7 @@ class BreakPoint(Value, frozen=True, kw_only=True, rename={"from_": "from"}):
 class WatchHistoryDocument(
     Value, frozen=True, kw_only=True, rename={"from_": "from", "schema_": "schema"}
 ):
-    """Regions and routing over every revision of ``from_..to``; break points newest first.
+    """Regions and routing over every revision of ``from_..to``; break points oldest first.
 
     ``revisions``: how many were judged. ``contents``: how many distinct file contents were read for
     it. ``unknown``: items that could not be judged at some revision, with the reason.

@@ -81,7 +81,7 @@ def watch_range(
         to=to,
         revisions=len(log),
         contents=len(read.asked),
-        breaks=tuple(replace(found, index=places[found.to]) for found in breaks),
+        breaks=tuple(replace(found, index=places[found.to]) for found in reversed(breaks)),
         unknown=tuple(unknown),
     )
 
