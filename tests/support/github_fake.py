@@ -104,6 +104,7 @@ class FakeGitHub:
         self.troubles: list[Trouble] = []
         self.requests: list[Request] = []
         self.tokens = {TOKEN}
+        self.read_only: set[str] = set()
         self.me = BOT
         self.needs_token = False
         self.most_per_page = 100
@@ -279,11 +280,9 @@ class FakeGitHub:
         return None
 
     def _rightly(self, request: Request, target: str, headers: Any) -> Reply:
-        authorization = request.authorization
-        if authorization and authorization.split()[-1] not in self.tokens:
-            return Reply(401, {"message": "Bad credentials"})
-        if self.needs_token and not authorization:
-            return Reply(404, {"message": "Not Found"})
+        refused = self._refused(request)
+        if refused:
+            return refused
         url = urlsplit(target)
         for old, new in self.redirects.items():
             if url.path.casefold() == old.casefold() or url.path.casefold().startswith(
@@ -301,6 +300,15 @@ class FakeGitHub:
         if headers.get("If-None-Match") == etag:
             return Reply(304, b"", headers_out)
         return Reply(200, reply.body, headers_out)
+
+    def _refused(self, request: Request) -> Reply | None:
+        token = (request.authorization or "").split()[-1:]
+        if token and token[0] not in self.tokens:
+            return Reply(401, {"message": "Bad credentials"})
+        writes = request.method != "GET" and request.path != "/graphql"
+        if writes and token and token[0] in self.read_only:
+            return Reply(403, {"message": "Resource not accessible by integration"})
+        return Reply(404, {"message": "Not Found"}) if self.needs_token and not token else None
 
     def _routed(self, request: Request, path: str, query: dict[str, str]) -> Reply:
         from tests.support.github_routes import graphql, route  # they know this class

@@ -441,7 +441,7 @@ def branch_name(key: str) -> str:
 
 def files_digest(files: Sequence[FileChange]) -> str:
     """Of what a branch shall change."""
-    return digest([(f.path, f.mode, f.content.hex(), f.gitlink) for f in files])
+    return digest([change.meaning for change in files])
 
 
 def blob_id(content: bytes) -> str:

@@ -22,6 +22,8 @@ _MOST_BYTES = 1 << 20
 _VERSION = re.compile(
     r"(?<![A-Za-z0-9])(b[0-9]+|v?[0-9]+(\.[0-9]+)*|[0-9a-f]{7,40})(?![A-Za-z0-9])"
 )
+# When the pin moved: another time in every run until the move is merged.
+_MOVED = re.compile(rb"^moved = .*\n", re.MULTILINE)
 _FULL_ID = re.compile(r"[0-9a-f]{40}")
 
 
@@ -80,7 +82,8 @@ def changes(
         if handed_over:
             _refuse_other_shape(table, path, ours.read_bytes(), content)
         executable = bool(ours.stat().st_mode & stat.S_IXUSR)
-        made.append(FileChange(path, content, executable=executable))
+        undated = _MOVED.sub(b"", content) if table.kind == "track" else None
+        made.append(FileChange(path, content, executable=executable, undated=undated))
     return tuple(made)
 
 

@@ -18,12 +18,20 @@ _SAFE_NAME = re.compile(r"[^A-Za-z0-9._+-]+")
 @dataclass(frozen=True, slots=True)
 class FileChange:
     """A file of the repository as it shall be. ``path``: from its top. ``gitlink``: a submodule's
-    commit instead of content."""
+    commit instead of content. ``undated``: the content without what differs in every run, None
+    if it has nothing of the kind."""
 
     path: str
     content: bytes = b""
     gitlink: str | None = None
     executable: bool = False
+    undated: bytes | None = None
+
+    @property
+    def meaning(self) -> tuple[str, str, str]:
+        """What must differ for the file to be pushed again."""
+        content = self.content if self.undated is None else self.undated
+        return (self.path, self.mode, self.gitlink or content.hex())
 
     @property
     def mode(self) -> str:
@@ -65,7 +73,7 @@ def propose(
         ],
         document.from_.commit,
         document.to.commit,
-        [(change.path, change.content.hex(), change.gitlink) for change in files],
+        [change.meaning for change in files],
     )
     old, new = safe_name(document.from_.name), safe_name(document.to.name)
     outcome = document.pin.outcome
