@@ -329,6 +329,18 @@ def test_a_scenario_is_due_on_both_variants() -> None:
     assert (item.status, item.forbids) == (Status.UNKNOWN, True)
 
 
+def test_the_variants_of_a_scenario_stand_together() -> None:
+    """The order is the plan's, whichever model or variant was run first."""
+    rows = sorted(documents.check().rows, key=lambda row: (row.arch, row.variant))
+    names = [name for name in drawn(bent(check=documents.check(*rows))) if name[:6] == "check:"]
+    assert names[:4] == [
+        "check:image-128/baseline",
+        "check:image-128/patched",
+        "check:image-512/baseline",
+        "check:image-512/patched",
+    ]
+
+
 def test_each_way_in_is_compared_with_its_own_baseline() -> None:
     """Rows handed over and rows through mtmd have other logits and other counts: told apart."""
     rows = documents.check().rows

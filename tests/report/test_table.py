@@ -113,6 +113,23 @@ def test_many_scenarios_are_one_row_until_one_is_wrong() -> None:
     assert "fork/patched: qwen35: 1 of 20 facts wrong with the patch" in text
 
 
+def test_many_failures_do_not_bury_the_verdict() -> None:
+    """Two are told, the others named or counted; the last lines name five and count the rest."""
+    failing = tuple(
+        replace(row, scenario=f"turns-{n}", broken=(f"off by {n}",))
+        for n in range(12)
+        for row in documents.further()
+        if (row.scenario, row.variant, row.arch) == ("fork", "patched", "qwen35")
+    )
+    rows = (*documents.check().rows, *failing)
+    stages = with_fields(documents.stages(), check=documents.check(*rows))
+    text = report.terminal(documents.bump(stages), width=100)
+    table, _, tail = text.partition("FAIL  ")
+    assert "also turns-" in table
+    assert table.count("turns-") <= 8
+    assert "more, all in the checklist" in tail
+
+
 def test_a_four_way_proof_shows_all_and_sums_up_the_target() -> None:
     """{pin, target} x {baseline, patched}: four columns in the reports, the target's in the row."""
     rows = documents.check().rows

@@ -21,6 +21,7 @@ from tracker.report.view import (
 )
 
 _NAMES_SHOWN = 4
+_WRONG_SHOWN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,14 @@ def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status
         wrong = f": {without} → {with_} wrong results" if without or with_ else ""
         said = f"{plural(len(names), 'further scenario')}{wrong}"
         yield worst_status(item.status for item in further), said
-    for bundle in bundles(item for item in group.items if item.status is not Status.PASS):
+    told = bundles(item for item in group.items if item.status is not Status.PASS)
+    for bundle in told[:_WRONG_SHOWN]:
         yield bundle.first.status, f"{named(bundle)}: {bundle.said}"
+    rest = [bundle.first for bundle in told[_WRONG_SHOWN:]]
+    if rest:
+        listed = ", ".join(map(key_of, rest[:_NAMES_SHOWN]))
+        more = f" and {len(rest) - _NAMES_SHOWN} more" if len(rest) > _NAMES_SHOWN else ""
+        yield worst_status(item.status for item in rest), f"also {listed}{more}"
 
 
 def _at_target(behaviour: Behaviour, row: Scenario) -> list[Cell | None]:

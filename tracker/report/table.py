@@ -28,6 +28,9 @@ _VERDICT_STYLES = {
 }
 
 
+_FORBIDDING_SHOWN = 5
+
+
 def terminal(document: BumpDocument, *, width: int | None = None) -> str:
     """The table as text, with colours if stdout is a terminal and ``NO_COLOR`` is not set.
 
@@ -69,8 +72,11 @@ def _parts(view: View) -> Iterator[RenderableType]:
         (f"{document.verdict.upper()}  ", _VERDICT_STYLES.get(document.verdict, "bold red")),
         (_plain(document.summary), "bold"),
     )
-    for bundle in view.forbidding:
+    for bundle in view.forbidding[:_FORBIDDING_SHOWN]:
         yield _forbidding(bundle)
+    more = len(view.forbidding) - _FORBIDDING_SHOWN
+    if more > 0:
+        yield Text(f"  and {more} more, all in the checklist", "dim")
 
 
 def _forbidding(bundle: Bundle) -> RenderableType:

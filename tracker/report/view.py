@@ -312,11 +312,13 @@ def behaviour(document: BumpDocument) -> Behaviour | None:
 def _cell(rows: list[CheckRow], statuses: dict[str, Status], target: str) -> Cell | None:
     if not rows:
         return None
-    counts = dict(zip(run_names(rows), map(_count, rows), strict=True))
+    by_count: dict[str, list[str]] = {}
+    for name, row in zip(run_names(rows), rows, strict=True):
+        by_count.setdefault(_count(row), []).append(name)
     text = (
-        next(iter(counts.values()))
-        if len(set(counts.values())) == 1
-        else ", ".join(f"{name} {count}" for name, count in counts.items())
+        next(iter(by_count))
+        if len(by_count) == 1
+        else "; ".join(f"{', '.join(names)}: {count}" for count, names in by_count.items())
     )
     name = f"check:{rows[0].scenario}/{rows[0].variant}"
     if rows[0].revision != target:

@@ -34,7 +34,10 @@ class _Group:
 
 
 def items(config: Config, stages: Stages) -> tuple[Item, ...]:
-    """In the order of the plan. A run at another revision than the document's is only shown."""
+    """In the order of the plan, scenario by scenario.
+
+    A run at another revision than the document's is shown, and never blocks.
+    """
     document = stages.check
     if document is None:
         if not config.check.enabled:
@@ -48,7 +51,9 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
     if not groups:
         return (_not_run(stages, "the check document holds no run"),)
     baselines = {_twin(row): row for row in document.rows if row.variant == "baseline"}
-    return tuple(_item(key, group, baselines, document, stages) for key, group in groups.items())
+    first = {scenario: place for place, (scenario, _, _) in reversed([*enumerate(groups)])}
+    order = sorted(groups, key=lambda key: first[key[0]])  # the variants of a scenario together
+    return tuple(_item(key, groups[key], baselines, document, stages) for key in order)
 
 
 def real_classes(document: CheckDocument | None) -> dict[str, tuple[str, ...]]:
