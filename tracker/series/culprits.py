@@ -18,20 +18,17 @@ from tracker.series.merging import Merger, Triple
 class Culprits:
     """Finds culprits in ``from_..onto``; lists each path's commits once."""
 
-    def __init__(self, repository: Repository, from_: str, onto: str) -> None:
+    def __init__(self, repository: Repository, from_: str, onto: str, *, connected: bool) -> None:
+        """``connected``: the history leads from one to the other."""
         self._repository = repository
         self._from, self._onto = from_, onto
+        self._connected = connected
         self._touches: dict[str, list[tuple[Touch, str | None]]] = {}
 
     @cached_property
     def knows_history(self) -> bool:
         """The commits between are upstream's own, and lead from one to the other."""
-        if self._repository.is_snapshot:
-            return False
-        asked = self._repository.git(
-            ["merge-base", "--is-ancestor", self._from, self._onto], check=False
-        )
-        return asked.code == 0
+        return self._connected and not self._repository.is_snapshot
 
     def find(
         self, merger: Merger, path: str, moved_to: str | None, triple: Triple | None

@@ -44,6 +44,12 @@ def pull_request(subject: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def leads_to(repository: Repository, older: str, newer: str) -> bool:
+    """``older`` is an ancestor of ``newer``, or the same commit."""
+    asked = repository.git(["merge-base", "--is-ancestor", older, newer], check=False)
+    return asked.code == 0
+
+
 def line_of_commits(repository: Repository, from_: str, to: str) -> list[str]:
     """The first-parent commits of ``from_..to``, oldest first."""
     args = ["rev-list", "--first-parent", "--reverse", f"{from_}..{to}"]

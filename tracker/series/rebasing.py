@@ -26,10 +26,11 @@ from tracker.series.cards import conflict_file
 from tracker.series.culprits import Culprits
 from tracker.series.engine import Engine, MemberJudged, Target
 from tracker.series.exporting import diff_between
+from tracker.series.history import leads_to
 from tracker.series.judging import FileJudged, Judged
 from tracker.series.pinned import Base
 from tracker.series.reading import Series
-from tracker.series.renames import find_moves
+from tracker.series.renames import Move, Trail, between_trees
 from tracker.series.resolutions import Resolutions
 from tracker.series.trees import read_tree, written
 
@@ -80,8 +81,10 @@ def rebase_with_engine(
     start, target = repository.resolve(from_), repository.resolve(onto)
     pin_tree, target_tree = repository.tree(start), repository.tree(target)
     engine = Engine(quarantine, series, pin_tree, Resolutions(series.folder))
-    judged = engine.judge_all([look_at(engine, pin_tree, target_tree)])[0]
-    culprits = Culprits(repository, start, target)
+    connected = leads_to(repository, start, target)
+    there = look_at(engine, repository, start, target, connected=connected)
+    judged = engine.judge_all([there])[0]
+    culprits = Culprits(repository, start, target, connected=connected)
     repeat = command or f"lloyal-track rebase --onto {target}"
     results: list[PatchResult] = []
     for number, member in enumerate(judged):
@@ -100,23 +103,34 @@ def rebase_with_engine(
     return Rebased(document, engine, tuple(judged), target_tree)
 
 
-def look_at(engine: Engine, pin_tree: str, target_tree: str) -> Target:
-    """The target with the paths that the series needs, wherever upstream moved them."""
+def look_at(
+    engine: Engine, repository: Repository, start: str, target: str, *, connected: bool
+) -> Target:
+    """The target with the paths that the series needs, wherever upstream moved them.
+
+    ``connected``: the history leads from ``start`` to ``target``.
+    """
     quarantine = engine.quarantine
+    target_tree = repository.tree(target)
     tree = read_tree(quarantine, target_tree, engine.paths)
     missing = {p for p in engine.paths if engine.pin.get(p) and not tree.get(p)}
-    moves = find_moves(quarantine, pin_tree, target_tree, missing)
+    moves: dict[str, Move] = {}
+    if missing and connected:
+        steps = Trail(repository, quarantine, start, target).walk(missing)
+        moves = dict(steps[-1][1]) if steps else {}
+    elif missing:
+        found = between_trees(quarantine, repository.tree(start), target_tree)
+        moves = {path: move for path, move in found.items() if path in missing}
     if moves:
         wanted = engine.paths | {move.path for move in moves.values()}
         tree = read_tree(quarantine, target_tree, wanted)
+    return Target(tree, moves, lambda symbol: lacks(quarantine, target_tree, symbol))
 
-    def lacks(symbol: str) -> bool:
-        asked = quarantine.git(
-            ["grep", "-q", "-w", "-F", "-e", symbol, target_tree, "--"], check=False
-        )
-        return asked.code == 1
 
-    return Target(tree, moves, lacks)
+def lacks(quarantine: Quarantine, tree: str, symbol: str) -> bool:
+    """No file of ``tree`` holds ``symbol`` as a word."""
+    args = ["grep", "-q", "-w", "-F", "-e", symbol, tree, "--"]
+    return quarantine.git(args, check=False).code == 1
 
 
 def _settled(outcome: Outcome) -> bool:

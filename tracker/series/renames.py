@@ -1,11 +1,19 @@
-"""Where upstream moved a file that a patch needs: git's rename detection, run only if needed."""
+"""Where upstream moved a file that a patch needs.
+
+Along a line of commits a file is followed from name to name: the commit that takes the old name
+away is asked once, with git's own rename detection. So the answer at a revision depends on what
+happened before it only, and a sweep and a rebase agree. Between revisions that no line connects,
+the two trees are compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tracker.git.quarantine import Quarantine
+from tracker.git.repository import Repository
+from tracker.series.history import Touch, touches
 
 _LIMIT = "-l4000"  # candidates; beyond it git looks for exact copies only
 
@@ -18,18 +26,64 @@ class Move:
     similarity: int
 
 
-def find_moves(quarantine: Quarantine, old: str, new: str, paths: Iterable[str]) -> dict[str, Move]:
-    """The moves from tree ``old`` to tree ``new`` of those ``paths`` that ``new`` lacks."""
-    wanted = set(paths)
-    if not wanted or old == new:
-        return {}
+def between_trees(quarantine: Quarantine, old: str, new: str) -> dict[str, Move]:
+    """Every move from tree ``old`` to tree ``new``, by old path."""
     args = ["diff-tree", "-r", "-z", "-M", _LIMIT, "--diff-filter=R", old, new]
     fields = quarantine.git(args).stdout.split(b"\0")
     moves = {}
     for start in range(0, len(fields) - 2, 3):
         facts, source, target = fields[start : start + 3]
+        similarity = int(facts.rpartition(b" R")[2])
         path = source.decode("utf-8", "surrogateescape")
-        if path in wanted:
-            similarity = int(facts.rpartition(b" R")[2])
-            moves[path] = Move(target.decode("utf-8", "surrogateescape"), similarity)
+        moves[path] = Move(target.decode("utf-8", "surrogateescape"), similarity)
     return moves
+
+
+class Trail:
+    """Follows files along the first-parent line ``start..end``."""
+
+    def __init__(
+        self, repository: Repository, quarantine: Quarantine, start: str, end: str
+    ) -> None:
+        self._repository, self._quarantine = repository, quarantine
+        self._start, self._end = start, end
+        self._at: dict[str, dict[str, Move]] = {}
+
+    def walk(self, paths: Iterable[str]) -> list[tuple[Touch, Mapping[str, Move]]]:
+        """Every commit that touches one of ``paths``, under whatever name, oldest first; with the
+        moves that hold after it. A path that is gone, or has its own name again, has no move.
+        """
+        wanted = set(paths)
+        names = set(wanted)
+        while True:
+            listed = touches(self._repository, self._start, self._end, names)
+            steps, met = self._follow(listed, wanted)
+            if met <= names:
+                return steps
+            names |= met
+
+    def _follow(
+        self, listed: list[Touch], wanted: set[str]
+    ) -> tuple[list[tuple[Touch, Mapping[str, Move]]], set[str]]:
+        moves: dict[str, Move] = {}
+        steps: list[tuple[Touch, Mapping[str, Move]]] = []
+        met: set[str] = set()
+        for touch in listed:
+            for path in sorted(wanted):
+                now = moves[path].path if path in moves else path
+                if touch.changes.get(path) is not None:
+                    moves.pop(path, None)  # its own name wins
+                elif now in touch.changes and touch.changes[now] is None:
+                    move = self._moves_in(touch.commit).get(now)
+                    moves.pop(path, None)
+                    if move is not None:
+                        moves[path] = move
+                        met.add(move.path)
+            steps.append((touch, dict(moves)))
+        return steps, met
+
+    def _moves_in(self, commit: str) -> dict[str, Move]:
+        if commit not in self._at:
+            trees = [self._repository.tree(rev) for rev in (f"{commit}^1", commit)]
+            self._at[commit] = between_trees(self._quarantine, *trees)
+        return self._at[commit]

@@ -7,7 +7,7 @@ contents is judged once; the merges of all combinations share their git processe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,11 +20,11 @@ from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.progress import Progress
 from tracker.series.engine import Engine, MemberJudged, Target
-from tracker.series.history import Touch, line_of_commits, touches
+from tracker.series.history import Touch, line_of_commits
 from tracker.series.pinned import touched_paths
 from tracker.series.reading import Series
-from tracker.series.rebasing import look_at
-from tracker.series.renames import Move, find_moves
+from tracker.series.rebasing import lacks
+from tracker.series.renames import Move, Trail
 from tracker.series.resolutions import Resolutions
 from tracker.series.trees import Slot, Tree
 
@@ -223,18 +223,40 @@ class _States:
     def __init__(self, repository: Repository, engine: Engine, start: str, end: str) -> None:
         self._repository, self._engine = repository, engine
         self._start, self._end = start, end
-        self._pin_tree = repository.tree(start)
-        self._moves: dict[str, Move] = {}
 
     def cuts(self) -> list[tuple[Touch | None, Target]]:
         """The start, then every commit that touches a file of the series, with what it left."""
-        paths = set(self._engine.paths)
-        while True:
-            listed = touches(self._repository, self._start, self._end, paths)
-            found = self._follow(listed)
-            if found <= paths:
-                return self._targets(listed)
-            paths |= found
+        engine = self._engine
+        files: dict[str, Slot | None] = {path: engine.pin.get(path) for path in engine.paths}
+        needs = any(member.entry.needs for member in engine.series.members)
+        cuts: list[tuple[Touch | None, Target]] = [
+            (None, self._target(Tree(files), {}, self._start, needs=needs))
+        ]
+        trail = Trail(self._repository, engine.quarantine, self._start, self._end)
+        for touch, moves in trail.walk(engine.paths | self._absent_folders()):
+            files = {**files, **touch.changes}
+            cuts.append((touch, self._target(Tree(files), moves, touch.commit, needs=needs)))
+        return cuts
+
+    def _absent_folders(self) -> set[str]:
+        """Folders that added files need and the pin lacks: a file could come to stand there.
+
+        Those that are there must not be asked for: every commit below them would be listed.
+        """
+        engine = self._engine
+        added = {path for path in engine.paths if engine.pin.get(path) is None}
+        folders = set(with_parents(added)) - added
+        if not folders:
+            return set()
+        args = ["ls-tree", "-d", "-z", "--name-only", self._repository.tree(self._start), "--"]
+        there = engine.quarantine.git([*args, *sorted(folders)]).stdout.split(b"\0")
+        return folders - {name.decode("utf-8", "surrogateescape") for name in there}
+
+    def _target(self, tree: Tree, moves: Mapping[str, Move], commit: str, *, needs: bool) -> Target:
+        if not needs:
+            return Target(tree, moves)
+        whole = self._repository.tree(commit)
+        return Target(tree, moves, lambda name: lacks(self._engine.quarantine, whole, name))
 
     def key(self, target: Target) -> tuple[object, ...]:
         """Two targets with the same key have the same answer."""
@@ -244,54 +266,9 @@ class _States:
             for name in m.entry.needs
         )
         paths = sorted(self._engine.paths | {move.path for move in target.moves.values()})
+        blocked = tuple(path for path in paths if target.tree.blocked(path))
         moves = tuple(sorted((old, move.path) for old, move in target.moves.items()))
-        return (tuple(target.tree.get(path) for path in paths), moves, needs)
-
-    def _follow(self, listed: Sequence[Touch]) -> set[str]:
-        """The paths to which files of the series moved."""
-        files: dict[str, Slot | None] = {p: self._engine.pin.get(p) for p in self._engine.paths}
-        found: set[str] = set()
-        for touch in listed:
-            files.update(touch.changes)
-            moves = self._moves_at(touch.commit, files)
-            found |= {move.path for move in moves.values()}
-        return found
-
-    def _moves_at(self, commit: str, files: dict[str, Slot | None]) -> dict[str, Move]:
-        """Of the files that were there on the pin and are not at ``commit``.
-
-        A move that was found once holds while its new file is there: git is asked again only when
-        that is gone too.
-        """
-        engine = self._engine
-        missing = {p for p in engine.paths if engine.pin.get(p) and not files.get(p)}
-        unknown = {
-            p for p in missing if p not in self._moves or not files.get(self._moves[p].path, True)
-        }
-        if unknown:
-            tree = self._repository.tree(commit)
-            found = find_moves(engine.quarantine, self._pin_tree, tree, unknown)
-            for path in unknown:
-                self._moves.pop(path, None)
-            self._moves.update(found)
-        return {p: self._moves[p] for p in missing if p in self._moves}
-
-    def _targets(self, listed: Sequence[Touch]) -> list[tuple[Touch | None, Target]]:
-        self._moves.clear()
-        engine = self._engine
-        first = look_at(engine, self._pin_tree, self._pin_tree)
-        files: dict[str, Slot | None] = {p: first.tree.get(p) for p in engine.paths}
-        cuts: list[tuple[Touch | None, Target]] = [(None, first)]
-        needs = any(member.entry.needs for member in engine.series.members)
-        for touch in listed:
-            files = {**files, **touch.changes}
-            moves = self._moves_at(touch.commit, files)
-            target = Target(Tree(files), moves)
-            if needs:
-                tree = self._repository.tree(touch.commit)
-                target = Target(Tree(files), moves, look_at(engine, self._pin_tree, tree).lacks)
-            cuts.append((touch, target))
-        return cuts
+        return (tuple(target.tree.get(path) for path in paths), blocked, moves, needs)
 
 
 def _answer(member: MemberJudged) -> Answer:

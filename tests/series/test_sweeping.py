@@ -1,0 +1,195 @@
+"""The series on every revision of a range."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.support.patches import diff, numbered, series_of
+from tests.support.repos import File, Step, build, git, state
+from tracker.errors import UsageError
+from tracker.evidence.sweep import SweepDocument
+from tracker.evidence.verdict import Verdict
+from tracker.git.quarantine import Quarantine
+from tracker.git.repository import Repository
+from tracker.progress import SILENT
+from tracker.series import bisect, read_series, rebase, sweep
+from tracker.series.sweeping import sweep_range
+
+_PIN: dict[str, File] = {"a": numbered(1, 30), "b": numbered(1, 30), "c": "0\n"}
+_FIRST = diff(_PIN, {"a": numbered(1, 30, L15="mine")})
+_SECOND = diff(_PIN, {"b": numbered(1, 30, L15="mine")})
+
+
+def _twenty() -> list[Step]:
+    """Commit 14 breaks the first patch, commit 17 the second; the others do no harm."""
+    changes: dict[int, dict[str, File]] = {
+        5: {"a": "top\n" + numbered(1, 30)},
+        14: {"a": "top\n" + numbered(1, 30, L15="theirs")},
+        17: {"b": numbered(1, 30, L15="theirs")},
+    }
+    return [
+        Step(changes.get(n, {"c": f"{n}\n"}), subject=f"change {n} (#{100 + n})")
+        for n in range(1, 21)
+    ]
+
+
+def _sweep(tmp_path: Path, steps: list[Step]) -> tuple[list[str], SweepDocument]:
+    ids = build(tmp_path / "up", [Step(_PIN), *steps])
+    series = read_series(series_of(tmp_path / "p", _FIRST, _SECOND))
+    with Repository.open(tmp_path / "up") as repository:
+        with Quarantine(repository, tmp_path / "q") as store:
+            document = sweep(
+                repository, series, from_=ids[0], to=ids[-1], quarantine=store, progress=SILENT
+            )
+    return ids, document
+
+
+def test_the_furthest_clean_pin_and_who_broke_what(tmp_path: Path) -> None:
+    """Not the head, and not the first revision that looks different (P46)."""
+    ids, document = _sweep(tmp_path, _twenty())
+    assert document.furthest is not None
+    assert (document.furthest.commit, document.furthest.index) == (ids[13], 13)
+    assert document.verdict is Verdict.CONFLICT
+    assert document.revisions == 20
+    assert document.contents == 4
+    found = [(b.item, b.before, b.after, b.from_, b.to, b.worse) for b in document.breaks]
+    assert found == [
+        ("patch:0001.patch", "unchanged", "offset", ids[4], ids[5], None),
+        ("patch:0001.patch", "offset", "conflict", ids[13], ids[14], True),
+        ("patch:0002.patch", "unchanged", "conflict", ids[16], ids[17], True),
+    ]
+    commit = document.breaks[1].commit
+    assert commit != "unknown"
+    assert (commit.subject, commit.pr) == ("change 14 (#114)", 114)
+    assert [(d.touched, d.contents, d.answers) for d in document.drift] == [(2, 3, 3), (1, 2, 2)]
+
+
+def test_a_series_that_is_clean_again_says_so(tmp_path: Path) -> None:
+    """The furthest pin stays before the break: what lies behind is only counted."""
+    steps = _twenty()
+    steps += [Step({"a": _PIN["a"], "b": _PIN["b"]}, subject="revert"), Step({"c": "x\n"})]
+    ids, document = _sweep(tmp_path, steps)
+    assert document.furthest is not None
+    assert document.furthest.commit == ids[13]
+    assert document.clean_again == 2
+    assert document.verdict is Verdict.OK
+
+
+def test_every_revision_has_the_verdict_of_a_rebase_onto_it(tmp_path: Path) -> None:
+    """Sharing answers between revisions changes none of them; renames and deletions included."""
+    chance = random.Random(7)  # noqa: S311  (a test, not a secret)
+    lines = numbered(1, 30).splitlines(keepends=True)
+    files: dict[str, list[str] | None] = {"a": list(lines), "b": list(lines)}
+    steps: list[Step] = []
+    for number in range(60):
+        path = chance.choice(sorted(files))
+        content = files[path]
+        kind = chance.random()
+        if content is None:
+            files[path] = list(lines)
+        elif kind < 0.08:
+            files[path] = None
+        elif kind < 0.16:
+            files["moved-" + path], files[path] = content, None
+        else:
+            place = chance.randrange(len(content))
+            content[place] = f"changed {number}\n" if kind < 0.6 else content[place] + "more\n"
+        written: dict[str, File] = {
+            p: "".join(c) if c is not None else None for p, c in files.items()
+        }
+        known = set().union(*(s.files for s in steps)) | set(_PIN)
+        steps.append(
+            Step(
+                {p: c for p, c in written.items() if c is not None or p in known}
+                | {"c": f"{number}"}
+            )
+        )
+    ids = build(tmp_path / "up", [Step(_PIN), *steps])
+    series = read_series(series_of(tmp_path / "p", _FIRST, _SECOND))
+    with Repository.open(tmp_path / "up") as repository:
+        with Quarantine(repository, tmp_path / "q") as store:
+            swept = sweep_range(repository, series, ids[0], ids[-1], store, SILENT)
+            for index, commit in enumerate(ids):
+                alone = rebase(
+                    repository,
+                    series,
+                    from_=ids[0],
+                    onto=commit,
+                    quarantine=store,
+                    progress=SILENT,
+                )
+                expected = [(p.outcome, p.flags) for p in alone.patches]
+                found = [(a.outcome, a.flags) for a in swept.answers_at(index)]
+                assert found == expected, (index, commit)
+
+
+def test_a_bisection_finds_what_the_sweep_finds(tmp_path: Path) -> None:
+    """With a logarithmic number of verdicts."""
+    ids = build(tmp_path / "up", [Step(_PIN), *_twenty()])
+    series = read_series(series_of(tmp_path / "p", _FIRST, _SECOND))
+    with Repository.open(tmp_path / "up") as repository:
+        with Quarantine(repository, tmp_path / "q") as store:
+            found = bisect(
+                repository, series, from_=ids[0], to=ids[-1], quarantine=store, progress=SILENT
+            )
+            before = bisect(
+                repository, series, from_=ids[0], to=ids[13], quarantine=store, progress=SILENT
+            )
+    assert (found.first, found.last_before) == (ids[14], ids[13])
+    assert found.commit not in (None, "unknown")
+    assert found.items == ("patch:0001.patch",)
+    assert found.tried <= 4
+    assert (before.commit, before.verdict) == (None, Verdict.OK)
+
+
+def test_a_snapshot_history_blames_nobody(tmp_path: Path) -> None:
+    """Its commits are archives: who changed something is unknown, never none."""
+    ids = build(tmp_path / "up", [Step(_PIN), *_twenty()])
+    git(tmp_path / "up", "config", "lloyal-track.source", "archive")
+    series = read_series(series_of(tmp_path / "p", _FIRST, _SECOND))
+    with Repository.open(tmp_path / "up") as repository:
+        with Quarantine(repository, tmp_path / "q") as store:
+            document = sweep(
+                repository, series, from_=ids[0], to=ids[-1], quarantine=store, progress=SILENT
+            )
+            one = rebase(
+                repository, series, from_=ids[0], onto=ids[-1], quarantine=store, progress=SILENT
+            )
+    assert document.snapshot
+    assert {b.commit for b in document.breaks if isinstance(b.commit, str)} == {"unknown"}
+    assert all(isinstance(b.commit, str) for b in document.breaks)
+    assert [p.culprit for p in one.patches] == ["unknown", "unknown"]
+
+
+def test_an_empty_range_is_a_usage_error(tmp_path: Path) -> None:
+    """Most often the ends were swapped."""
+    ids = build(tmp_path / "up", [Step(_PIN), *_twenty()])
+    series = read_series(series_of(tmp_path / "p", _FIRST))
+    before = state(tmp_path / "up")
+    with Repository.open(tmp_path / "up") as repository:
+        with Quarantine(repository, tmp_path / "q") as store:
+            with pytest.raises(UsageError, match="empty"):
+                sweep(
+                    repository, series, from_=ids[-1], to=ids[0], quarantine=store, progress=SILENT
+                )
+    assert state(tmp_path / "up") == before
+
+
+def test_a_shallow_clone_is_swept_as_far_as_it_goes(tmp_path: Path) -> None:
+    """Its history ends where it was cut; inside of it nothing is missing."""
+    ids = build(tmp_path / "up", [Step(_PIN), *_twenty()])
+    url = f"file://{tmp_path / 'up'}"
+    git(tmp_path, "clone", "-q", "--bare", "--depth", "12", url, str(tmp_path / "shallow"))
+    series = read_series(series_of(tmp_path / "p", _FIRST, _SECOND))
+    with Repository.open(tmp_path / "shallow") as repository:
+        assert repository.is_shallow
+        with Quarantine(repository, tmp_path / "q") as store:
+            document = sweep(
+                repository, series, from_=ids[10], to=ids[-1], quarantine=store, progress=SILENT
+            )
+    assert document.revisions == 10
+    assert document.furthest is not None
+    assert document.furthest.commit == ids[13]
