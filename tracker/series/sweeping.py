@@ -26,7 +26,7 @@ from tracker.series.reading import Series
 from tracker.series.rebasing import lacks
 from tracker.series.renames import Move, Trail
 from tracker.series.resolutions import Resolutions
-from tracker.series.trees import Slot, Tree
+from tracker.series.trees import Slot, Tree, with_parents
 
 _BATCH = 64  # combinations judged together: bounds memory, keeps git processes few
 
