@@ -80,6 +80,9 @@ def test_a_forbidden_move_names_what_forbids_and_how_to_see_it() -> None:
     assert tail.startswith("The pin stays at 0.3.29: patch:0001")
     assert "see: lloyal-track --config archives.toml rebase --from" in tail
     assert "not run: nothing was built" in tail
+    narrow = report.terminal(documents.bump(stages), width=60)
+    start, target = documents.PIN.commit[:12], documents.TARGET.commit[:12]
+    assert f"rebase --from {start} --onto {target}\n" in narrow
 
 
 def test_one_variant_that_fails_spoils_its_row() -> None:

@@ -39,7 +39,7 @@ def terminal(document: BumpDocument, *, width: int | None = None) -> str:
     console = Console(width=width, highlight=False, emoji=False, markup=False)
     with console.capture() as caught:
         for part in _parts(View(document)):
-            console.print(part)
+            console.print(part, soft_wrap=isinstance(part, Text) and part.no_wrap is True)
     text = "\n".join(line.rstrip() for line in caught.get().splitlines()) + "\n"
     # A terminal or file that can't show an arrow must not turn the last lines into a traceback.
     return text if _can_show(console.encoding, "→") else text.replace("→", "->")
@@ -73,20 +73,22 @@ def _parts(view: View) -> Iterator[RenderableType]:
         (_plain(document.summary), "bold"),
     )
     for bundle in view.forbidding[:_FORBIDDING_SHOWN]:
-        yield _forbidding(bundle)
+        yield from _forbidding(bundle)
     more = len(view.forbidding) - _FORBIDDING_SHOWN
     if more > 0:
         yield Text(f"  and {more} more, all in the checklist", "dim")
 
 
-def _forbidding(bundle: Bundle) -> RenderableType:
+def _forbidding(bundle: Bundle) -> Iterator[RenderableType]:
+    """What is wrong, folded; then the command on one line, whole, so that it can be copied."""
     said = Text.assemble(
         (f"{bundle.first.status}  ", _STYLES[bundle.first.status]),
         _plain(f"{named(bundle)}: {bundle.said}"),
     )
+    yield Padding(said, (0, 0, 0, 2))
     if bundle.first.reproduce:
-        said.append(f"\n  see: {_plain(bundle.first.reproduce)}", "dim")
-    return Padding(said, (0, 0, 0, 2))
+        command = f"    see: {_plain(bundle.first.reproduce)}"
+        yield Text(command, "dim", no_wrap=True)
 
 
 def _plain(text: str) -> str:
