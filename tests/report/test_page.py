@@ -152,6 +152,14 @@ def test_the_page_runs_and_loads_nothing(name: str) -> None:
     assert outline.tags["style"] == 1
 
 
+def test_nothing_in_a_diff_can_hide() -> None:
+    """Characters that reorder or hide text are shown as what they are: replaced, not obeyed."""
+    page = PAGES["hostile"]()
+    assert "\u202e" not in page
+    assert "\u2028" not in page
+    assert "\ufffd" in page
+
+
 def test_the_policy_allows_this_style_sheet_alone() -> None:
     """The digest in the content policy is that of the style element as it stands in the page."""
     page = PAGES["usual"]()

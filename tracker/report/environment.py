@@ -6,6 +6,7 @@ filter is harmless too; ``code`` and ``code_cell`` make code spans, ``diff`` a f
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -74,8 +75,31 @@ def _head_of(text: str) -> str:
 
 
 def page_environment() -> Environment:
-    """For the .html and .svg templates: everything is escaped."""
-    return _bare(autoescape=True)
+    """For the .html and .svg templates: everything is escaped, and nothing in it hides."""
+    environment = _bare(autoescape=True)
+    environment.finalize = _seen
+    return environment
+
+
+def _seen(value: object) -> object:
+    """Text as it is, but for characters that reorder or hide what a reader believes to see.
+
+    A diff is shown so that somebody decides on it: an override that turns a line around must not
+    work here, and must not vanish either.
+    """
+    if not isinstance(value, str) or value.isascii():
+        return value
+    seen = "".join("\ufffd" if _hides(character) else character for character in value)
+    return type(value)(seen)
+
+
+def _hides(character: str) -> bool:
+    return character not in "\u200c\u200d" and unicodedata.category(character) in (
+        "Cf",
+        "Cs",
+        "Zl",
+        "Zp",
+    )
 
 
 def _bare(*, autoescape: bool) -> Environment:
