@@ -20,7 +20,6 @@ _COMMANDS = {
     "status": "The main job",
     "upstream": "Parts of it",
     "poll": "Parts of it",
-    "publish": "Many machines",
     "rebase": "Parts of it",
     "watch": "Parts of it",
     "sweep": "Parts of it",
@@ -30,6 +29,10 @@ _COMMANDS = {
     "build": "Parts of it",
     "soak": "Parts of it",
     "log": "Parts of it",
+    "publish": "Many machines",
+    "plan": "Many machines",
+    "part": "Many machines",
+    "merge": "Many machines",
 }
 
 _SUMMARY = """Carry patches on a fast upstream, and move the pin only on evidence.

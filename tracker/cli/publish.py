@@ -154,6 +154,7 @@ def _proposed(
 def _handed_over(config: Config, document: BumpDocument, evidence: Path, folder: Path) -> None:
     """Copy what the other job needs, and tell this job's own page."""
     from tracker import report
+    from tracker.cli.runner_files import append
     from tracker.publish import job
     from tracker.publish.pin_files import top_of, tracked_pins
 
@@ -168,8 +169,8 @@ def _handed_over(config: Config, document: BumpDocument, evidence: Path, folder:
                 target = folder / "files" / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(top / path, target)
-    _append("GITHUB_OUTPUT", job.output_lines(job.outputs(document)))
-    _append("GITHUB_STEP_SUMMARY", job.cut(report.markdown(document)))
+    append("GITHUB_OUTPUT", job.output_lines(job.outputs(document)))
+    append("GITHUB_STEP_SUMMARY", job.cut(report.markdown(document)))
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in job.remarks(document):
             typer.echo(line)
@@ -178,21 +179,14 @@ def _handed_over(config: Config, document: BumpDocument, evidence: Path, folder:
 
 def _summarise(document: BumpDocument | None, published: PublishDocument) -> None:
     from tracker import report
+    from tracker.cli.runner_files import append
     from tracker.publish import job
 
     head = report.summary(document) if document else "# The scheduled run broke\n"
-    _append("GITHUB_STEP_SUMMARY", job.cut(head + job.said(published)))
+    append("GITHUB_STEP_SUMMARY", job.cut(head + job.said(published)))
     numbers = [str(step.number) for step in published.steps if step.number]
     values = {"published": published.verdict.value, "thread": numbers[0] if numbers else ""}
-    _append("GITHUB_OUTPUT", job.output_lines(values))
-
-
-def _append(variable: str, text: str) -> None:
-    """Add to a file of the runner, if there is one."""
-    name = os.environ.get(variable)
-    if name:
-        with Path(name).open("a", encoding="utf-8") as out:
-            out.write(text)
+    append("GITHUB_OUTPUT", job.output_lines(values))
 
 
 def _shown(document: PublishDocument) -> str:

@@ -17,6 +17,7 @@ from tracker.evidence.doctor import DoctorDocument
 from tracker.evidence.error import ErrorDocument
 from tracker.evidence.history import WatchHistoryDocument
 from tracker.evidence.log import LogDocument
+from tracker.evidence.parts import MergeDocument, PartDocument, PlanDocument
 from tracker.evidence.publish import PublishDocument
 from tracker.evidence.rebase import RebaseDocument
 from tracker.evidence.soak import SoakDocument
@@ -36,6 +37,9 @@ DOCUMENTS: tuple[type[Value], ...] = (
     ErrorDocument,
     FetchDocument,
     LogDocument,
+    MergeDocument,
+    PartDocument,
+    PlanDocument,
     PublishDocument,
     RebaseDocument,
     SoakDocument,
