@@ -156,7 +156,7 @@ class Judge:
         here = job.tree
         for file_step in step.files:
             judged = self._file(Job(step, here, job.moves), file_step)
-            if judged.resolved or (step.base is not Base.PIN and not judged.based):
+            if step.base is not Base.PIN and not judged.based:
                 judged = self._with_reverts(judged, here, file_step)
             files.append(judged)
             here = here.with_changes(judged.changes)
@@ -307,8 +307,8 @@ class Judge:
     def _with_reverts(self, judged: FileJudged, before: Tree, step: FileStep) -> FileJudged:
         """Flag the removal of lines that upstream added since the pin.
 
-        A three-way merge from the pin cannot remove such lines; a patch made for another revision,
-        or a human's resolution, can.
+        A three-way merge from the pin cannot remove such lines, and who settles a conflict has
+        seen them; a patch that was made for another revision can remove them unseen.
         """
         path = step.file.old_path
         if path is None or self._pin is None or judged.outcome is Outcome.CONFLICT:
