@@ -85,7 +85,7 @@ class RoutingTable(_Table, frozen=True, kw_only=True):
     """A routing question: which class does the routing function construct for ``arch``.
 
     ``when``: a situation of ``watch.situations``; ``assume``: more source expressions that are
-    taken as true or false.
+    taken as true or false. ``may_be_absent``: that no revision has it yet is no finding.
     """
 
     name: str
@@ -93,6 +93,7 @@ class RoutingTable(_Table, frozen=True, kw_only=True):
     when: str = "default"
     assume: dict[str, bool] = {}
     blocking: bool = True
+    may_be_absent: bool = False
 
 
 class WatchTable(_Table, frozen=True, kw_only=True):

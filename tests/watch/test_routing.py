@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.upstream_like import ARCH, ARCH_H, FILES, MODEL, RECURRENT, changed
-from tests.watch.support import route
+from tests.watch.support import route, run, table
+from tracker.config import RoutingTable
+from tracker.evidence.verdict import Verdict
 from tracker.evidence.watch import RoutingResult, RoutingStatus
 
 NOTHING = {RECURRENT: "int x;\n"}
@@ -195,3 +197,29 @@ def test_a_gone_router_is_unresolved(tmp_path: Path) -> None:
     found = route(tmp_path, "ARCH_OURS", {MODEL: "int x;\n"})
     assert found.status is RoutingStatus.UNRESOLVED
     assert "routing function was not found" in found.why
+
+
+def test_a_new_memory_class_is_told(tmp_path: Path) -> None:
+    """A class that the router can construct at the target only is a finding with its line."""
+    label = "        case ARCH_LLAMA:\n"
+    new = "        case ARCH_UNKNOWN:\n            { res = new kv_new(1); } break;\n"
+    document = run(
+        tmp_path,
+        table(routing=(RoutingTable(name="ours", arch="ARCH_OURS"),)),
+        changed(MODEL, label, new + label),
+    )
+    assert document.routing[0].status is RoutingStatus.SAME
+    assert [(c.name, c.change, c.evidence) for c in document.classes] == [
+        ("kv_new", "new", ("src/model.cpp:12",))
+    ]
+    assert document.verdict is Verdict.ATTENTION
+
+
+@pytest.mark.parametrize("expected", [False, True])
+def test_an_arch_that_may_be_absent_is_quiet(tmp_path: Path, expected: bool) -> None:
+    """A future architecture may be watched before it exists; any other absent one is unresolved."""
+    question = RoutingTable(name="next", arch="ARCH_NEXT", may_be_absent=expected)
+    document = run(tmp_path, table(routing=(question,)), NOTHING)
+    wanted = RoutingStatus.SAME if expected else RoutingStatus.UNRESOLVED
+    assert document.routing[0].status is wanted
+    assert document.verdict is (Verdict.OK if expected else Verdict.UNKNOWN)

@@ -54,7 +54,9 @@ def watch(
     json: Json = False,
 ) -> None:
     """What did upstream do to the code we depend on, and which memory class do we get?"""
+    from tracker import series
     from tracker import watch as room
+    from tracker.changed_lines import changed_lines
 
     if revisions is not None and (from_ or to):
         raise UsageError("A..B and --from/--to exclude each other", next_step="give one of them")
@@ -70,7 +72,14 @@ def watch(
             finish(history, json=json, show=lambda: history_text(history))
         start = _commit(from_, config, repository) if from_ else _pin(config, repository)
         end = _commit(to or config.upstream.branch, config, repository)
-        document = room.watch(repository, config.watch, from_=start, to=end, progress=progress)
+        document = room.watch(
+            repository,
+            config.watch,
+            from_=start,
+            to=end,
+            progress=progress,
+            touched=changed_lines(series.read_series(config.series_dir)),
+        )
     finish(document, json=json, show=lambda: text(document, diff=diff))
 
 
@@ -108,6 +117,8 @@ def text(document: WatchDocument, *, diff: bool) -> str:
         lines.append("")
     for row in document.routing:
         lines += _routing(row)
+    for found in document.classes:
+        lines.append(f"{found.change} memory class {found.name}  ({' '.join(found.evidence)})")
     if not document.regions and not document.routing:
         lines.append("Nothing is watched: add [[watch.regions]] to lloyal-track.toml.")
     lines += ["", f"verdict: {document.verdict}"]

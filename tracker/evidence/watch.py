@@ -87,6 +87,17 @@ class RoutingResult(Value, frozen=True, kw_only=True, rename={"from_": "from"}):
     blocking: bool = True
 
 
+class MemoryClass(Value, frozen=True, kw_only=True):
+    """A class that the routing function constructs at one of the two revisions only.
+
+    ``evidence``: ``path:line`` of each place that constructs it.
+    """
+
+    name: str
+    change: Literal["new", "gone"]
+    evidence: tuple[str, ...]
+
+
 class WatchDocument(
     Value, frozen=True, kw_only=True, rename={"from_": "from", "schema_": "schema"}
 ):
@@ -98,3 +109,4 @@ class WatchDocument(
     to: str
     regions: tuple[RegionResult, ...]
     routing: tuple[RoutingResult, ...]
+    classes: tuple[MemoryClass, ...] = ()

@@ -4,7 +4,8 @@ Answers only from upstream's source, read through ``git``; builds nothing, write
 is never reported as unchanged.
 """
 
+from tracker.watch.dependencies import Touched
 from tracker.watch.document import watch
 from tracker.watch.history import watch_range
 
-__all__ = ["watch", "watch_range"]
+__all__ = ["Touched", "watch", "watch_range"]

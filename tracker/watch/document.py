@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from tracker.config import RegionTable, RoutingTable, WatchTable
 from tracker.errors import ConfigError
 from tracker.evidence.verdict import Verdict, worst
 from tracker.evidence.watch import (
+    MemoryClass,
     RegionResult,
     RegionStatus,
     RoutingResult,
@@ -19,6 +21,7 @@ from tracker.progress import Progress
 from tracker.watch import routing, selector
 from tracker.watch.commits import with_commits
 from tracker.watch.compare import compare
+from tracker.watch.dependencies import Touched, dependencies
 from tracker.watch.follow import Candidate, follow
 from tracker.watch.locate import Absent, Region, locate
 from tracker.watch.selector import Selector
@@ -42,25 +45,38 @@ _ROUTING_VERDICT = {
 
 
 def watch(
-    repository: Repository, table: WatchTable, *, from_: str, to: str, progress: Progress
+    repository: Repository,
+    table: WatchTable,
+    *,
+    from_: str,
+    to: str,
+    progress: Progress,
+    touched: Sequence[Touched] = (),
 ) -> WatchDocument:
     """Compare everything that ``table`` names between the commits ``from_`` and ``to``.
+
+    ``touched``: the lines that the carried patches change; what they call and whose fields they use
+    is watched too, as regions named ``called:NAME``.
 
     Raises:
         ConfigError: a selector or a situation in ``table`` cannot be used.
     """
-    chosen = [(region, selector.parse(region.selector, region.name)) for region in table.regions]
-    rows = [(question, situation(table, question)) for question in table.routing]
     before, after = Snapshot(repository, from_, to), Snapshot(repository, to, from_)
+    tables = (*table.regions, *(dependencies(before, touched) if table.called else ()))
+    chosen = [(region, selector.parse(region.selector, region.name)) for region in tables]
+    rows = [(question, situation(table, question)) for question in table.routing]
     total = len(chosen) + len(rows)
     regions: list[RegionResult] = []
     for done, (region, wanted) in enumerate(chosen):
         progress.step(done, total, region.name)
         regions.append(_region(region, wanted, before, after))
     regions = with_commits(repository, regions, from_=from_, to=to)
-    answers = _routing(table, rows, before, after, progress)
+    routers = _routers(table, before, after) if rows else None
+    answers = _routing(rows, routers, len(chosen), progress) if routers else ()
+    classes = _classes(*routers) if routers else ()
     verdicts = [_REGION_VERDICT[found.status] for found in regions]
     verdicts += [_ROUTING_VERDICT[found.status] for found in answers]
+    verdicts += [Verdict.ATTENTION for _ in classes]
     progress.step(total, total, "regions and routing")
     return WatchDocument(
         verdict=worst(verdicts),
@@ -68,6 +84,7 @@ def watch(
         to=to,
         regions=tuple(regions),
         routing=answers,
+        classes=classes,
     )
 
 
@@ -124,33 +141,40 @@ def routing_function(table: WatchTable) -> Selector:
     return selector.parse(table.routing_function, "routing_function")
 
 
+def _routers(
+    table: WatchTable, before: Snapshot, after: Snapshot
+) -> tuple[routing.Router, routing.Router]:
+    function = routing_function(table)
+    subject = table.routing_subject
+    return routing.Router(before, function, subject), routing.Router(after, function, subject)
+
+
 def _routing(
-    table: WatchTable,
     rows: list[tuple[RoutingTable, dict[str, bool]]],
-    before: Snapshot,
-    after: Snapshot,
+    routers: tuple[routing.Router, routing.Router],
+    done: int,
     progress: Progress,
 ) -> tuple[RoutingResult, ...]:
-    if not rows:
-        return ()
-    function = routing_function(table)
-    routers = [routing.Router(side, function, table.routing_subject) for side in (before, after)]
     found: list[RoutingResult] = []
-    for done, (question, assume) in enumerate(rows):
-        progress.step(
-            len(table.regions) + done,
-            len(table.regions) + len(rows),
-            f"{question.name}/{question.when}",
-        )
-        one, other = (router.row(question.arch, assume) for router in routers)
-        found.append(
-            routing.result(
-                name=question.name,
-                arch=question.arch,
-                when=question.when,
-                blocking=question.blocking,
-                before=one,
-                after=other,
-            )
-        )
+    for place, (question, assume) in enumerate(rows):
+        progress.step(done + place, done + len(rows), f"{question.name}/{question.when}")
+        before, after = (router.row(question.arch, assume) for router in routers)
+        found.append(routing.result(question, before, after))
     return tuple(found)
+
+
+def _classes(before: routing.Router, after: routing.Router) -> tuple[MemoryClass, ...]:
+    """Classes that only one of the two routing functions can construct."""
+    if before.fault or after.fault:
+        return ()  # the rows say that nothing is known
+    old, new = before.constructed(), after.constructed()
+    appeared: list[tuple[str, Literal["new", "gone"], tuple[str, ...]]] = [
+        (name, "new", new[name]) for name in sorted(new.keys() - old.keys())
+    ]
+    vanished: list[tuple[str, Literal["new", "gone"], tuple[str, ...]]] = [
+        (name, "gone", old[name]) for name in sorted(old.keys() - new.keys())
+    ]
+    return tuple(
+        MemoryClass(name=name, change=change, evidence=places)
+        for name, change, places in (*appeared, *vanished)
+    )

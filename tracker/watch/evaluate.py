@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tracker.source import tokens
 from tracker.source.tree import parse
 from tracker.watch.conditions import Conditions
-from tracker.watch.expressions import Argument, Frame, value_of
+from tracker.watch.expressions import Argument, Frame, built_class, value_of
 from tracker.watch.library import Known, Library
 from tracker.watch.relevance import NO_RETURN, matters, text, tracked_names, within
 from tracker.watch.values import Null, Opaque, Unreadable, Unset, Value
@@ -287,6 +287,17 @@ class Evaluator:
         if alternative.type == "preproc_else":
             return self._block(alternative.named_children, frame)
         return self._preprocessor(alternative, frame)
+
+
+def built_classes(function: bytes) -> list[tuple[str, int]]:
+    """Every class that the function's text constructs, with the 0-based line in the text."""
+    body = _body(function)
+    found: list[tuple[str, int]] = []
+    for node in within(body) if body is not None else ():
+        name = built_class(node)
+        if name:
+            found.append((name, node.start_point.row))
+    return found
 
 
 @lru_cache(maxsize=32)

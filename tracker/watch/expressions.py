@@ -167,9 +167,20 @@ def _conditional(node: Node, frame: Frame) -> Value:
     return value_of(chosen, frame)
 
 
+def built_class(node: Node) -> str:
+    """The class that ``new X(...)`` or ``make_unique<X>(...)`` constructs, "" for other nodes."""
+    if node.type == "new_expression":
+        return normalised(text(node.child_by_field_name("type")))
+    if node.type == "call_expression":
+        name = text(node.child_by_field_name("function"))
+        if "<" in name and name.partition("<")[0].rpartition("::")[2] in _MAKERS:
+            return normalised(name.partition("<")[2].rpartition(">")[0])
+    return ""
+
+
 def _new(node: Node, frame: Frame) -> Value:
     frame.evaluator.note_class(node, frame)
-    return Built(normalised(text(node.child_by_field_name("type"))), frame.place(node))
+    return Built(built_class(node), frame.place(node))
 
 
 def _call(node: Node, frame: Frame) -> Value:
@@ -180,9 +191,8 @@ def _call(node: Node, frame: Frame) -> Value:
     arguments = [n for n in listed.named_children if n.type != "comment"]
     name = text(function)
     bare = name.partition("<")[0].rpartition("::")[2]
-    if bare in _MAKERS and "<" in name:
-        frame.evaluator.note_class(node, frame)
-        return Built(normalised(name.partition("<")[2].rpartition(">")[0]), frame.place(node))
+    if built_class(node):
+        return _new(node, frame)
     if (bare in _CASTS or _OWNERS.match(name)) and len(arguments) == 1:
         return value_of(arguments[0], frame)
     if function.type == "field_expression":

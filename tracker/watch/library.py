@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tracker.source import Definition, Kind, focused, outline, tokens
@@ -45,6 +45,7 @@ class Library:
     enumerations: dict[str, str] = field(default_factory=dict)
     _files: list[tuple[str, bytes]] | None = None
     _enumerators: dict[str, frozenset[str]] = field(default_factory=dict)
+    _last: dict[str, tuple[Known, ...]] = field(default_factory=dict)
     _functions: dict[str, tuple[Known, ...]] = field(default_factory=dict)
 
     def functions(self, name: str) -> tuple[Known, ...]:
@@ -64,6 +65,36 @@ class Library:
     def used(self) -> tuple[Known, ...]:
         """Every function that was asked for and found."""
         return tuple(known for found in self._functions.values() for known in found)
+
+    def by_last_name(self, word: str) -> tuple[Known, ...]:
+        """Everything whose name ends in ``word``, of any scope."""
+        if word not in self._last:
+            self._last[word] = tuple(self._ending_in(word))
+        return self._last[word]
+
+    def _ending_in(self, word: str) -> Iterator[Known]:
+        name = re.escape(word.encode())
+        # A name is defined as a type, a macro, or in front of a parenthesis.
+        defined = re.compile(
+            rb"\b(?:struct|class|union|enum|define)\b[^;{}()]*\b%b\b|\b%b\s*\(" % (name, name)
+        )
+        for path, source in self._visible():
+            if not defined.search(source):
+                continue
+            part = focused(source, word)
+            for item in outline(part).definitions:
+                if item.name.rpartition("::")[2] == word:
+                    yield Known(path, part, item)
+
+    def types_in(self, paths: Iterable[str]) -> tuple[Known, ...]:
+        """The types that the files define, nested ones too."""
+        return tuple(
+            Known(path, source, item)
+            for path in paths
+            if (source := self.snapshot.read(path)) is not None
+            for item in outline(source).definitions
+            if item.kind is Kind.TYPE
+        )
 
     def enumeration_of(self, constant: str) -> frozenset[str]:
         """All enumerators of the enum that holds ``constant``; empty if none does."""

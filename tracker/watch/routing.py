@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tracker.config import RoutingTable
 from tracker.evidence.watch import RoutingAnswer, RoutingResult, RoutingStatus
 from tracker.source import focused, outline
 from tracker.watch.conditions import Conditions, normalised
-from tracker.watch.evaluate import Evaluator
+from tracker.watch.evaluate import Evaluator, built_classes
 from tracker.watch.library import Known, Library
 from tracker.watch.locate import Absent, locate
 from tracker.watch.selector import Selector
@@ -93,6 +94,15 @@ class Router:
     def enumerations(self) -> frozenset[str]:
         """The files whose enums hold the architectures that were asked for."""
         return frozenset(self.library.enumerations.values()) if self.known else frozenset()
+
+    def constructed(self) -> dict[str, tuple[str, ...]]:
+        """Every class that the routing function constructs somewhere -> ``path:line`` of each."""
+        found: dict[str, tuple[str, ...]] = {}
+        if self.known is not None:
+            first, path = self.known.definition.start, self.known.path
+            for name, row in built_classes(self.known.text):
+                found[name] = (*found.get(name, ()), f"{path}:{first + row}")
+        return found
 
     def row(self, arch: str, assume: Mapping[str, bool]) -> Row:
         """The answer for ``arch`` where ``assume`` holds."""
@@ -236,18 +246,19 @@ def _names(row: Row) -> str:
     return " or ".join(dict.fromkeys(answer.class_ for answer in row.answers)) or "no answer"
 
 
-def result(
-    *, name: str, arch: str, when: str, blocking: bool, before: Row, after: Row
-) -> RoutingResult:
+def result(question: RoutingTable, before: Row, after: Row) -> RoutingResult:
     """The cell at both revisions."""
-    status, why = compare_rows(before, after)
+    if question.may_be_absent and not before.exists and not after.exists:
+        status, why = RoutingStatus.SAME, "the architecture exists at neither revision"
+    else:
+        status, why = compare_rows(before, after)
     return RoutingResult(
-        name=name,
-        arch=arch,
-        when=when,
+        name=question.name,
+        arch=question.arch,
+        when=question.when,
         from_=before.answers,
         to=after.answers,
         status=status,
         why=why,
-        blocking=blocking,
+        blocking=question.blocking,
     )
