@@ -80,6 +80,7 @@ _CASES = [
     _Case("407", Reply(407, {"message": "auth"}), _NOT, FaultKind.NOT_GITHUB, "proxy"),
     _Case("200 sign-in page", Reply(200, b"<html>", _HTML), _NOT, FaultKind.NOT_GITHUB, "sign-in"),
     _Case("404 html", Reply(404, b"<html>", _HTML), _NOT, FaultKind.NOT_GITHUB, "no GitHub API"),
+    _Case("404 without a word", Reply(404, b""), _NOT, FaultKind.NOT_GITHUB, "no GitHub API"),
     _Case(
         "422", Reply(422, {"message": "Validation Failed"}), _NOT, FaultKind.REJECTED, "Validation"
     ),
@@ -339,6 +340,12 @@ def test_without_a_network_the_last_state_is_kept_and_dated(
         assert ticket.state is not None
         assert ticket.state.polled_at == "2026-12-01T06:00:00Z"
     assert state_file.read_bytes() == before
+
+
+def test_without_a_network_no_state_file_is_made(poll: Poll, state_file: Path) -> None:
+    """A first poll that reaches nobody leaves nothing behind."""
+    poll("up/core#1", access=Access("http://127.0.0.1:1"))
+    assert not state_file.exists()
 
 
 def test_a_name_that_does_not_resolve_is_no_network(

@@ -140,6 +140,17 @@ def test_a_change_that_cannot_be_located_is_unknown_not_foreign(
     assert "whether it touches what we watch is unknown" in result.resolution_why
 
 
+def test_a_removal_beside_a_change_elsewhere_is_unknown(
+    github: FakeGitHub, repository: Repository, upstream: _Upstream
+) -> None:
+    """One hunk lies elsewhere, the other only removes: it may have been in our region."""
+    _merged_pull(github, upstream, "src/memory.cpp", _PATCH + "\n@@ -45 +46,0 @@\n-    gone();")
+    far = (Span(path="src/memory.cpp", start=40, end=50),)
+    result = _judged(github, repository, upstream, "up/core#26", ours=far)
+    assert result.pulls == ()
+    assert result.resolution is Resolution.UNKNOWN
+
+
 def test_a_commit_that_closed_it_is_read_locally(
     github: FakeGitHub, repository: Repository, upstream: _Upstream
 ) -> None:

@@ -97,7 +97,8 @@ def judge(status: int, headers: Mapping[str, str], text: str) -> Answer | Fault:
     body, is_json = _parsed(text)
     if _OK <= status < _MULTIPLE and is_json:
         return Answer(status, body, headers.get("etag"), _following(headers.get("link", "")))
-    if not is_json:
+    if not is_json or (status >= _UNUSABLE and not isinstance(body, dict)):
+        # GitHub refuses with an object that has a message; an empty refusal is somebody else's.
         return _no_json(status, headers, text)
     said = body.get("message") if isinstance(body, dict) else None
     return _refused(status, headers, said if isinstance(said, str) else "")
@@ -114,7 +115,7 @@ def _parsed(text: str) -> tuple[Any, bool]:
 
 def _no_json(status: int, headers: Mapping[str, str], text: str) -> Fault:
     kind = headers.get("content-type", "").partition(";")[0].strip() or "no type"
-    if kind == "application/json" or text.lstrip()[:1] in ("{", "["):
+    if text.strip() and (kind == "application/json" or text.lstrip()[:1] in ("{", "[")):
         return Fault(
             FaultKind.MALFORMED, f"the answer ({status}) is cut off or damaged", None, status
         )

@@ -79,10 +79,14 @@ class AddedBlock(Value, frozen=True, kw_only=True):
 
 
 class ChangedFile(Value, frozen=True, kw_only=True):
-    """``blocks`` None: the API gave no diff of it (too large, or binary)."""
+    """``blocks`` None: the API gave no diff of it (too large, or binary).
+
+    ``blind``: a hunk changes something, but adds no lines by which it could be found again.
+    """
 
     path: str
     blocks: tuple[AddedBlock, ...] | None
+    blind: bool = False
 
 
 class FilesFacts(Value, frozen=True, kw_only=True, tag="files"):
@@ -206,13 +210,19 @@ def files_facts(body: Any, more: bool) -> FilesFacts:
     return FilesFacts(
         count=len(body),
         more=more,
-        files=tuple(
-            ChangedFile(
-                path=str(file["filename"]),
-                blocks=added_blocks(file["patch"]) if file.get("patch") else None,
-            )
-            for file in body
-        ),
+        files=tuple(changed_file(str(file["filename"]), file.get("patch") or "") for file in body),
+    )
+
+
+def changed_file(path: str, patch: str) -> ChangedFile:
+    """``patch``: the hunks of its unified diff, "" if there are none to be had."""
+    if not patch:
+        return ChangedFile(path=path, blocks=None)
+    hunks = ["@@" + hunk for hunk in ("\n" + patch).split("\n@@")[1:]]
+    return ChangedFile(
+        path=path,
+        blocks=added_blocks(patch),
+        blind=not all(added_blocks(hunk) for hunk in hunks),
     )
 
 

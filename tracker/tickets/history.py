@@ -23,7 +23,7 @@ from tracker.evidence.tickets import (
 from tracker.evidence.watch import Span
 from tracker.git.repository import Commit, Repository
 from tracker.tickets import keys
-from tracker.tickets.facts import ChangedFile, PullFacts, added_blocks, block_digest
+from tracker.tickets.facts import ChangedFile, PullFacts, block_digest, changed_file
 from tracker.tickets.keys import Key
 from tracker.tickets.reading import Read
 
@@ -179,8 +179,7 @@ class LocalHistory:
         for path in (names or "").split("\0"):
             if path in {span.path for span in self.ours}:
                 _, begun, hunks = (self._diff(found, ["-U0", "--", path]) or "").partition("\n@@")
-                blocks = added_blocks(f"@@{hunks}") if begun else None
-                files.append(ChangedFile(path=path, blocks=blocks))
+                files.append(changed_file(path, f"@@{hunks}" if begun else ""))
         return None if names is None else tuple(files)
 
     def _diff(self, commit: str, arguments: list[str]) -> str | None:
@@ -220,7 +219,7 @@ class LocalHistory:
                 if any(_overlaps(at, block.lines, span) for at in starts for span in spans):
                     return "yes"
                 doubt = doubt or not starts
-            doubt = doubt or not file.blocks
+            doubt = doubt or file.blind or not file.blocks
         return "unknown" if doubt else "no"
 
     def _places(self, path: str, lines: int, wanted: str) -> list[int]:

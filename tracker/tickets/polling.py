@@ -115,7 +115,7 @@ def poll(
                 previous=old.state,
                 resources=read.resources,
             )
-    if write and isinstance(remembered, Memory):
+    if write and after != own and isinstance(remembered, Memory):
         memory.write(state_file, Memory(tickets=after))
     return _document(_distinct(results), [*notes, *reader.notes, *_renamed(results)], forge)
 
