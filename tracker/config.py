@@ -127,7 +127,8 @@ class TicketTable(_Table, frozen=True, kw_only=True):
 class RecipeTable(_Table, frozen=True, kw_only=True):
     """How the native core is built. ``options``: CMake cache entries (``-DKEY=VALUE``).
 
-    ``backends``: those that the result must contain. ``unity``: several sources may be compiled as
+    ``target_flags``: further compiler flags, by target. ``backends``: those that the result must
+    contain. ``unity``: several sources may be compiled as
     one, where the revision allows it.
     """
 
@@ -135,6 +136,7 @@ class RecipeTable(_Table, frozen=True, kw_only=True):
     options: dict[str, str] = {}
     cxx_flags: str = ""
     c_flags: str = ""
+    target_flags: dict[str, str] = {}
     backends: tuple[Literal["cpu", "metal", "cuda", "vulkan"], ...] = ("cpu",)
     unity: bool = True
     timeout_s: int = 3600
@@ -230,8 +232,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """A configuration that was read and checked.
 
     ``file``: where it was read. ``base``: the folder its relative paths refer to. ``decisions``:
-    the file of people's decisions, beside the patches if those are the user's own. ``digest_input``:
-    the merged tables, for provenance.
+    the file of people's decisions, beside the patches if those are the user's own.
+    ``digest_input``: the merged tables, for provenance.
     """
 
     file: Path

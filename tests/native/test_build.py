@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -390,3 +391,17 @@ def test_why_it_compiles_is_told(bench: Bench) -> None:
     debug = replace(_RECIPE, cxx_flags=("-O0", "-g"))
     assert bench.one(_WARNS_NOT, debug).why == "compiled: no stored core has this options"
     assert bench.one().why.startswith("stored:")
+
+
+def test_a_target_gets_flags_of_its_own_after_those_of_the_recipe(bench: Bench) -> None:
+    """Only that target is compiled with them; one that the revision lacks is left out."""
+    flags = (("ggml-cpu", "-O1 -DOURS=1"), ("no-such-target", "-O3"))
+    built = bench.one(recipe=replace(_RECIPE, target_flags=flags))
+    assert built.verdict is Verdict.OK
+    (commands,) = bench.work.glob("build-*/compile_commands.json")
+    by_file = {
+        Path(entry["file"]).name: entry["command"] for entry in json.loads(commands.read_text())
+    }
+    assert "-O0" in by_file["ggml-cpu.cpp"].partition("-O1 -DOURS=1")[0]
+    assert [name for name, said in by_file.items() if "-DOURS=1" in said] == ["ggml-cpu.cpp"]
+    assert not bench.one(recipe=_RECIPE).cached

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from tracker.bundled import bundled
 from tracker.evidence.build import Variant
 from tracker.evidence.verdict import Verdict
 from tracker.native import children, cmake
@@ -217,7 +218,12 @@ def _configures(path: Path) -> bool:
 def _placed(folders: Folders) -> dict[str, str]:
     """Cache entries that name paths of this machine; they leave no trace in the result."""
     mapped = f"-ffile-prefix-map={folders.source}=. -ffile-prefix-map={folders.build}=build"
-    entries = {"CMAKE_C_FLAGS": mapped, "CMAKE_CXX_FLAGS": mapped, "GGML_CCACHE": "OFF"}
+    entries = {
+        "CMAKE_C_FLAGS": mapped,
+        "CMAKE_CXX_FLAGS": mapped,
+        "CMAKE_PROJECT_TOP_LEVEL_INCLUDES": str(bundled("build/glue") / "flags.cmake"),
+        "GGML_CCACHE": "OFF",
+    }
     ccache = shutil.which("ccache")
     if ccache:
         entries |= {"CMAKE_C_COMPILER_LAUNCHER": ccache, "CMAKE_CXX_COMPILER_LAUNCHER": ccache}

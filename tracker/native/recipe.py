@@ -35,9 +35,9 @@ _OFFLINE_SERVER = {"LLAMA_BUILD_UI": "OFF", "LLAMA_USE_PREBUILT_UI": "OFF"}
 class Recipe:
     """One recipe. ``options``: CMake cache entries as configured, sorted by name.
 
-    ``backends``: names of ``BACKEND_OPTIONS`` that the result must contain. ``unity``: several
-    sources may be compiled as one where the revision allows it. ``jobs`` 0: one per processor.
-    ``downstream``: what is built on top of the core; no part of it.
+    ``target_flags``: (target, further flags). ``backends``: names of ``BACKEND_OPTIONS`` that the
+    result must contain. ``unity``: several sources may be compiled as one where the revision allows
+    it. ``jobs`` 0: one per processor. ``downstream``: what is built on top of the core.
     """
 
     name: str
@@ -50,11 +50,16 @@ class Recipe:
     jobs: int
     timeout_s: int
     downstream: tuple[DownstreamTable, ...] = ()
+    target_flags: tuple[tuple[str, str], ...] = ()
 
     @property
     def native(self) -> bool:
         """The result depends on this machine's processor."""
-        words = (*self.c_flags, *self.cxx_flags)
+        words = (
+            *self.c_flags,
+            *self.cxx_flags,
+            *(word for _, to in self.target_flags for word in to.split()),
+        )
         said_off = dict(self.options).get("GGML_NATIVE", "ON").upper() in (
             "OFF",
             "0",
@@ -88,6 +93,8 @@ class Recipe:
             ours[f"CMAKE_C_FLAGS_{kind}"] = " ".join(self.c_flags)
         if self.cxx_flags:
             ours[f"CMAKE_CXX_FLAGS_{kind}"] = " ".join(self.cxx_flags)
+        if self.target_flags:
+            ours["LLOYAL_TRACK_FLAGS"] = ";".join(f"{name}={to}" for name, to in self.target_flags)
         return dict(sorted((ours | self.asked()).items()))
 
 
@@ -112,6 +119,7 @@ def recipe_of(table: BuildTable, name: str) -> Recipe:
         c_flags=tuple(shlex.split(found.c_flags)),
         cxx_flags=tuple(shlex.split(found.cxx_flags)),
         backends=found.backends,
+        target_flags=tuple(sorted(found.target_flags.items())),
         unity=found.unity,
         jobs=table.jobs,
         timeout_s=found.timeout_s,
