@@ -25,6 +25,9 @@ class CheckRow(Value, frozen=True, kw_only=True):
     handed over directly, or through mtmd. ``rc``: the run's return code, negative for a signal,
     None if it never ended. ``logits_digest``: None without logits. ``max_abs_diff``: against the
     run named in ``compared_with``. ``library``: path and sha256 of the core that was really loaded.
+    ``facts``: how many single things the run looked at (an answer of seq_rm, two logits compared);
+    ``broken``: those that a right memory would not give, one sentence each. On the baseline they
+    are what the patch cures.
     """
 
     scenario: str
@@ -42,13 +45,17 @@ class CheckRow(Value, frozen=True, kw_only=True):
     library: tuple[str, str] | None
     verdict: Verdict
     why: str
+    facts: int = 0
+    broken: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 class CheckDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schema"}):
-    """All runs, in the order of the plan."""
+    """All runs, in the order of the plan. ``reused``: taken from an equal check that ran before."""
 
     schema_: Literal["lloyal-track/check/1"] = "lloyal-track/check/1"
     verdict: Verdict
     revision: str
     seconds: float
     rows: tuple[CheckRow, ...]
+    reused: bool = False

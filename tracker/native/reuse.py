@@ -1,0 +1,82 @@
+"""Keeps a check that passed, so that the same check of the same cores need not run again.
+
+The check is deterministic, and its key covers all that it depends on: the cores, the program, the
+models, the plan and the judge. Only a document that is ok is kept: a failure is looked at again,
+because a time-out or a killed child may have been this machine's fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import msgspec
+
+from tracker.bundled import bundled
+from tracker.evidence.base import digest, to_json
+from tracker.evidence.build import Variant
+from tracker.evidence.check import CheckDocument
+from tracker.evidence.verdict import Verdict
+from tracker.native.core import BuiltCore
+from tracker.native.plan import Subject
+from tracker.native.probe import Limits
+from tracker.statedir import write_whole
+
+
+def check_key(
+    cores: Mapping[Variant, BuiltCore],
+    subjects: Sequence[Subject],
+    revision: str,
+    limits: Limits,
+) -> str:
+    """Names one check by content; no path of this machine is part of it."""
+    return digest(
+        [[variant, core.key, core.digest] for variant, core in cores.items()],
+        [
+            [
+                subject.arch,
+                [asdict(run) for run in subject.runs],
+                [
+                    _sha256([file]) if file else ""
+                    for file in (subject.model, subject.projector, subject.picture)
+                ],
+            ]
+            for subject in subjects
+        ],
+        revision,
+        asdict(limits),
+        _sha256(sorted(bundled("build/probe").rglob("*.[ch]pp"))),
+        _sha256(sorted(Path(__file__).parent.glob("*.py"))),
+    )
+
+
+def kept(folder: Path, key: str) -> CheckDocument | None:
+    """The document of ``key``, marked as reused; None if there is none that can be read."""
+    try:
+        document = msgspec.json.decode((folder / f"{key}.json").read_bytes(), type=CheckDocument)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+    if document.verdict is not Verdict.OK:
+        return None
+    return msgspec.structs.replace(document, reused=True)
+
+
+def keep(folder: Path, key: str, document: CheckDocument) -> None:
+    """Keep ``document`` if it is ok.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if document.verdict is Verdict.OK:
+        write_whole(folder / f"{key}.json", to_json(document))
+
+
+def _sha256(files: Iterable[Path]) -> str:
+    total = hashlib.sha256()
+    for file in files:
+        total.update(file.name.encode() + b"\0")
+        with file.open("rb") as content:
+            total.update(hashlib.file_digest(content, "sha256").digest())
+    return total.hexdigest()
