@@ -8,6 +8,7 @@ environment of every call.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from tests.support.github_fake import FakeGitHub
 PROJECT = Path(__file__).resolve().parents[2]
 _TOKENS = re.compile(r"'[^']*'|&&|\|\||==|!=|[!()]|[A-Za-z_][\w.-]*")
 _EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+_AS_THEY_ARE = ("==", "!=", "(", ")", "fromJSON")
 _STATUS_FUNCTIONS = ("always", "cancelled", "success", "failure")
 
 
@@ -33,7 +35,7 @@ def evaluate(expression: str, context: dict[str, Any], *, success: bool = True) 
     for token in _TOKENS.findall(expression):
         if token in ("&&", "||", "!"):
             python.append({"&&": " and ", "||": " or ", "!": " not "}[token])
-        elif token in ("==", "!=", "(", ")") or token.startswith("'"):
+        elif token in _AS_THEY_ARE or token.startswith("'"):
             python.append(token)
         elif token in _STATUS_FUNCTIONS:
             python.append(f"status_{token}")
@@ -48,6 +50,7 @@ def evaluate(expression: str, context: dict[str, Any], *, success: bool = True) 
 
     functions = {
         "look": look,
+        "fromJSON": json.loads,
         "status_always": lambda: True,
         "status_cancelled": lambda: False,
         "status_success": lambda: success,
@@ -63,12 +66,16 @@ def expanded(text: Any, context: dict[str, Any]) -> str:
 
 @dataclass
 class JobResult:
-    """``calls``: the environment of every call of the tool."""
+    """``outputs``: of all steps; ``declared``: of the job, which is what other jobs see.
+
+    ``calls``: the environment of every call of the tool.
+    """
 
     result: str
     log: str = ""
     summary: str = ""
     outputs: dict[str, str] = field(default_factory=dict)
+    declared: dict[str, str] = field(default_factory=dict)
     calls: list[dict[str, str]] = field(default_factory=list)
 
 
@@ -96,7 +103,9 @@ class Runner:
             needs = job.get("needs", [])
             wanted = [needs] if isinstance(needs, str) else needs
             context = {
-                "needs": {n: {"result": results[n].result} for n in wanted},
+                "needs": {
+                    n: {"result": results[n].result, "outputs": results[n].declared} for n in wanted
+                },
                 "inputs": inputs or {},
                 "secrets": self.secrets,
                 "github": {"token": self._token(name, job), "run_id": str(self.number)},
@@ -106,7 +115,21 @@ class Runner:
             if not self._wanted(job.get("if"), context, success=good):
                 results[name] = JobResult("skipped")
                 continue
-            results[name] = _Job(self, name, workflow, context).run(job["steps"])
+            matrix = job.get("strategy", {}).get("matrix")
+            if matrix is None:
+                results[name] = _Job(self, name, workflow, context).run(job["steps"])
+                results[name].declared = {
+                    key: expanded(value, context) for key, value in job.get("outputs", {}).items()
+                }
+                continue
+            choices = evaluate(str(matrix).strip()[3:-2], context)["include"]
+            done = [
+                _Job(self, f"{name} {n}", workflow, {**context, "matrix": choice}).run(job["steps"])
+                for n, choice in enumerate(choices)
+            ]
+            good = all(each.result == "success" for each in done)
+            log = "".join(each.log for each in done)
+            results[name] = JobResult("success" if good else "failure", log)
         return results
 
     def _token(self, name: str, job: dict[str, Any]) -> str:
@@ -215,10 +238,14 @@ class _Job:
                 else:
                     target.mkdir(parents=True)
                     shutil.copy(source, target)
+            case "actions/download-artifact" if "pattern" in given:
+                for found in artifacts.glob(given["pattern"]):
+                    target = self.workspace / given["path"] / found.name
+                    shutil.copytree(found, target)
             case "actions/download-artifact":
                 if not (artifacts / given["name"]).is_dir():
                     return False
-                target = self.workspace / given["path"]
+                target = self.workspace / given.get("path", ".")
                 shutil.copytree(artifacts / given["name"], target, dirs_exist_ok=True)
             case "actions/cache" | "actions/setup-python":
                 pass
