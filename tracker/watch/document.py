@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from tracker.config import RegionTable, RoutingTable, WatchTable
@@ -25,7 +26,7 @@ from tracker.watch.dependencies import Touched, dependencies
 from tracker.watch.follow import Candidate, follow
 from tracker.watch.locate import Absent, Region, locate
 from tracker.watch.selector import Selector
-from tracker.watch.snapshot import Snapshot
+from tracker.watch.snapshot import Files, Snapshot
 
 _REGION_VERDICT = {
     RegionStatus.UNCHANGED: Verdict.OK,
@@ -62,6 +63,46 @@ def watch(
         ConfigError: a selector or a situation in ``table`` cannot be used.
     """
     before, after = Snapshot(repository, from_, to), Snapshot(repository, to, from_)
+    found = compare_files(table, before, after, progress=progress, touched=touched)
+    return WatchDocument(
+        verdict=found.verdict,
+        from_=from_,
+        to=to,
+        regions=tuple(with_commits(repository, found.regions, from_=from_, to=to)),
+        routing=found.routing,
+        classes=found.classes,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sets of files compared; the regions without their commits."""
+
+    regions: tuple[RegionResult, ...]
+    routing: tuple[RoutingResult, ...]
+    classes: tuple[MemoryClass, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        verdicts = [_REGION_VERDICT[found.status] for found in self.regions]
+        verdicts += [_ROUTING_VERDICT[found.status] for found in self.routing]
+        verdicts += [Verdict.ATTENTION for _ in self.classes]
+        return worst(verdicts)
+
+
+def compare_files(
+    table: WatchTable,
+    before: Files,
+    after: Files,
+    *,
+    progress: Progress,
+    touched: Sequence[Touched] = (),
+) -> Comparison:
+    """Everything that ``table`` names, between two sets of files.
+
+    Raises:
+        ConfigError: a selector or a situation in ``table`` cannot be used.
+    """
     tables = (*table.regions, *(dependencies(before, touched) if table.called else ()))
     chosen = [(region, selector.parse(region.selector, region.name)) for region in tables]
     rows = [(question, situation(table, question)) for question in table.routing]
@@ -70,27 +111,14 @@ def watch(
     for done, (region, wanted) in enumerate(chosen):
         progress.step(done, total, region.name)
         regions.append(_region(region, wanted, before, after))
-    regions = with_commits(repository, regions, from_=from_, to=to)
     routers = _routers(table, before, after) if rows else None
     answers = _routing(rows, routers, len(chosen), progress) if routers else ()
     classes = _classes(*routers) if routers else ()
-    verdicts = [_REGION_VERDICT[found.status] for found in regions]
-    verdicts += [_ROUTING_VERDICT[found.status] for found in answers]
-    verdicts += [Verdict.ATTENTION for _ in classes]
     progress.step(total, total, "regions and routing")
-    return WatchDocument(
-        verdict=worst(verdicts),
-        from_=from_,
-        to=to,
-        regions=tuple(regions),
-        routing=answers,
-        classes=classes,
-    )
+    return Comparison(tuple(regions), answers, classes)
 
 
-def _region(
-    table: RegionTable, wanted: Selector, before: Snapshot, after: Snapshot
-) -> RegionResult:
+def _region(table: RegionTable, wanted: Selector, before: Files, after: Files) -> RegionResult:
     old, new = locate(wanted, before), locate(wanted, after)
     if isinstance(old, Region) and isinstance(new, Absent):
         # The name is gone; its content may stand elsewhere under another one.
@@ -102,7 +130,7 @@ def _region(
     return compare(table, old, new)
 
 
-def _candidates(there: Snapshot, here: Snapshot) -> Iterator[Candidate]:
+def _candidates(there: Files, here: Files) -> Iterator[Candidate]:
     """The files that differ, as they are ``there``, where a region that is ``here`` is missing."""
     for path in there.differing():
         source = there.read(path)
@@ -142,7 +170,7 @@ def routing_function(table: WatchTable) -> Selector:
 
 
 def _routers(
-    table: WatchTable, before: Snapshot, after: Snapshot
+    table: WatchTable, before: Files, after: Files
 ) -> tuple[routing.Router, routing.Router]:
     function = routing_function(table)
     subject = table.routing_subject
