@@ -1,4 +1,4 @@
-"""Writes docs/configuration.md from the configuration's types: ``python -m tracker.cli.reference``."""
+"""Writes docs/configuration.md from the types: ``python -m tracker.cli.reference``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def reference() -> str:
         about = re.sub(r"``([^`]+)``", r"`\1`", inspect.cleandoc(table.__doc__ or ""))
         rows = "\n".join(_rows(table))
         head = "| key | type | default |\n|---|---|---|\n"
-        sections.append(f"{title}\n\n{about}\n\n{head}{rows}\n" if rows else f"{title}\n\n{about}\n")
+        sections.append(
+            f"{title}\n\n{about}\n\n{head}{rows}\n" if rows else f"{title}\n\n{about}\n"
+        )
     return "\n".join(sections)
 
 
