@@ -75,8 +75,8 @@ class JobResult:
     log: str = ""
     summary: str = ""
     outputs: dict[str, str] = field(default_factory=dict)
-    declared: dict[str, str] = field(default_factory=dict)
     calls: list[dict[str, str]] = field(default_factory=list)
+    declared: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
