@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from tracker.series.hunks import HunkFault, read_hunks
-from tracker.series.patch import Binary, FilePatch, Hunk, Kind
-from tracker.series.paths import decode, refusal, unquote
+from tracker.series.patch import Binary, FilePatch
+from tracker.series.paths import unquote
+from tracker.series.sections import Section, file_patch
 
-_NULL = b"/dev/null"
 _EXTENDED = (
     b"old mode ",
     b"new mode ",
@@ -32,21 +31,6 @@ _EXTENDED = (
     b"index ",
 )
 _INDEX = re.compile(rb"index ([0-9a-f]{4,64})\.\.([0-9a-f]{4,64})(?: (\d{6}))?\s*$")
-_MODE = re.compile(rb"(10|12|16)\d{4}")
-_PREFIXES = frozenset([b"a", b"b", b"c", b"i", b"o", b"w", b"1", b"2"])
-
-
-@dataclass(slots=True)
-class _Section:
-    """One file's part while it is read."""
-
-    start: int
-    names: tuple[bytes, bytes] | None = None
-    facts: dict[str, bytes] = field(default_factory=dict)
-    old: bytes | None = None
-    new: bytes | None = None
-    hunks: tuple[Hunk, ...] = ()
-    binary: Binary = Binary.NO
 
 
 def read_diff(lines: Sequence[bytes], start: int) -> tuple[FilePatch, ...]:
@@ -61,7 +45,9 @@ def read_diff(lines: Sequence[bytes], start: int) -> tuple[FilePatch, ...]:
         line = lines[position]
         if line.startswith(b"diff --git ") or _is_plain_header(lines, position):
             section, position = _read_section(lines, position)
-            files.append(_file_patch(section, b"".join(lines[section.start : position])))
+            files.append(file_patch(section, b"".join(lines[section.start : position])))
+        elif line.startswith((*_EXTENDED, b"+++ ")) and _looks_like_header(line):
+            raise HunkFault("a header line that belongs to no file", position + 1)
         elif line.startswith((b"@@ -", b"GIT binary patch")):
             raise HunkFault("a hunk without a file name before it", position + 1)
         elif line.startswith(b"Binary files ") and line.rstrip().endswith(b" differ"):
@@ -69,6 +55,13 @@ def read_diff(lines: Sequence[bytes], start: int) -> tuple[FilePatch, ...]:
         else:
             position += 1  # prose between files, `Index:` lines, the mail's signature
     return tuple(files)
+
+
+def _looks_like_header(line: bytes) -> bool:
+    """Not a sentence that begins with the same word."""
+    return line.startswith((b"+++ ", b"rename ", b"copy ")) or bool(
+        re.match(rb"(index [0-9a-f]+\.\.|(dis)?similarity index \d|[a-z ]*mode \d{6})", line)
+    )
 
 
 def _is_plain_header(lines: Sequence[bytes], position: int) -> bool:
@@ -79,10 +72,11 @@ def _is_plain_header(lines: Sequence[bytes], position: int) -> bool:
     )
 
 
-def _read_section(lines: Sequence[bytes], start: int) -> tuple[_Section, int]:
-    section = _Section(start)
+def _read_section(lines: Sequence[bytes], start: int) -> tuple[Section, int]:
+    section = Section(start)
     position = start
     if lines[position].startswith(b"diff --git "):
+        section.git = True
         section.names = _split_names(_clean(lines[position])[len(b"diff --git ") :])
         position += 1
         while position < len(lines) and lines[position].startswith(_EXTENDED):
@@ -119,7 +113,7 @@ def _behind_binary(lines: Sequence[bytes], position: int) -> int:
     return position
 
 
-def _read_extended(section: _Section, line: bytes) -> None:
+def _read_extended(section: Section, line: bytes) -> None:
     index = _INDEX.match(line)
     if index:
         section.facts["old blob"], section.facts["new blob"] = index[1], index[2]
@@ -188,93 +182,3 @@ def _split_names(text: bytes) -> tuple[bytes, bytes] | None:
         left, _, right = text.partition(b" ")
         return left, right
     return None
-
-
-def _strip(old: bytes | None, new: bytes | None) -> tuple[bytes | None, bytes | None]:
-    """Take the prefixes ``a/`` and ``b/`` (or their kin) off; names without any stay."""
-    names = [name for name in (old, new) if name not in (None, _NULL)]
-    firsts = [name.partition(b"/")[0] for name in names if name is not None]
-    tails = [name.partition(b"/")[2] for name in names if name is not None]
-    prefixed = all(first in _PREFIXES for first in firsts) and all(tails)
-    if len(firsts) == 2:  # noqa: PLR2004  both sides named
-        both = firsts[0] != firsts[1]
-        prefixed = (prefixed and both) or (both and tails[0] == tails[1] and bool(tails[0]))
-
-    def bare(name: bytes | None) -> bytes | None:
-        if name is None or name == _NULL:
-            return None
-        return name.partition(b"/")[2] if prefixed else name
-
-    return bare(old), bare(new)
-
-
-def _file_patch(section: _Section, raw: bytes) -> FilePatch:
-    facts = section.facts
-    at = section.start + 1
-    kind = Kind.MODIFY
-    if "rename from" in facts and "rename to" in facts:
-        kind, old, new = Kind.RENAME, facts["rename from"], facts["rename to"]
-    elif "copy from" in facts and "copy to" in facts:
-        kind, old, new = Kind.COPY, facts["copy from"], facts["copy to"]
-    else:
-        names = (section.old, section.new) if section.old is not None else section.names
-        if names is None:
-            raise HunkFault("cannot tell which file is meant", at)
-        stripped = _strip(*names)
-        if names[0] == _NULL or "new file mode" in facts:
-            kind, stripped = Kind.ADD, (None, stripped[1])
-        elif names[1] == _NULL or "deleted file mode" in facts:
-            kind, stripped = Kind.DELETE, (stripped[0], None)
-        elif _is_epoch_like(section):
-            kind, stripped = Kind.ADD, (None, stripped[1])
-        old, new = stripped[0] or b"", stripped[1] or b""
-    paths = [decode(name) if name else None for name in (old, new)]
-    if paths == [None, None]:
-        raise HunkFault("cannot tell which file is meant", at)
-    for path in paths:
-        why = refusal(path) if path is not None else ""
-        if why:
-            raise HunkFault(f"refused: {why}", at)
-    if kind is Kind.MODIFY and paths[0] != paths[1]:
-        paths = [paths[1], paths[1]]  # plain diffs name a copy such as `x.orig` on the old side
-    old_mode, new_mode = _modes(facts, kind, at)
-    return FilePatch(
-        kind=kind,
-        old_path=paths[0] if kind is not Kind.ADD else None,
-        new_path=paths[1] if kind is not Kind.DELETE else None,
-        old_mode=old_mode,
-        new_mode=new_mode,
-        old_blob=_known(facts.get("old blob")),
-        new_blob=_known(facts.get("new blob")),
-        binary=section.binary,
-        hunks=section.hunks,
-        section=raw,
-    )
-
-
-def _is_epoch_like(section: _Section) -> bool:
-    """A plain diff of a new file may name it on both sides; its one hunk then starts at 0,0."""
-    return (
-        section.names is None
-        and len(section.hunks) == 1
-        and section.hunks[0].old_start == 0
-        and not section.hunks[0].old
-    )
-
-
-def _modes(facts: dict[str, bytes], kind: Kind, at: int) -> tuple[str | None, str | None]:
-    old = facts.get("old mode") or facts.get("deleted file mode") or facts.get("mode")
-    new = facts.get("new mode") or facts.get("new file mode") or facts.get("mode")
-    for mode in (old, new):
-        if mode is not None and not _MODE.fullmatch(mode):
-            raise HunkFault(f"unknown file mode {mode.decode('ascii', 'replace')}", at)
-    return (
-        old.decode("ascii") if old is not None and kind is not Kind.ADD else None,
-        new.decode("ascii") if new is not None and kind is not Kind.DELETE else None,
-    )
-
-
-def _known(blob: bytes | None) -> str | None:
-    if blob is None or set(blob) == {ord("0")}:
-        return None
-    return blob.decode("ascii")

@@ -110,10 +110,12 @@ def _apply(quarantine: Quarantine, patch: Patch, file: FilePatch, tree: Tree) ->
     return apply_to(quarantine, patch, file, base)
 
 
-def apply_to(
+def apply_to(  # noqa: PLR0911  (one per reason)
     quarantine: Quarantine, patch: Patch, file: FilePatch, base: Slot | None
 ) -> FileStep | str:
     """``file``'s change made to one blob, or why it does not fit."""
+    if base is not None and file.old_mode is not None and base.mode[:2] != file.old_mode[:2]:
+        return f"it is of another kind ({base.mode}, the patch says {file.old_mode})"
     if file.binary is not Binary.NO:
         return _apply_binary(quarantine, file, base)
     content = quarantine.read(base.oid) if base is not None else b""

@@ -65,14 +65,17 @@ def find_block(lines: Sequence[bytes], block: Sequence[bytes]) -> tuple[int, ...
 def place(hunks: Sequence[Hunk], lines: list[bytes]) -> tuple[Placed, ...] | Misfit:
     """Every hunk's place in ``lines``, in order and without overlap; else the first misfit."""
     placed: list[Placed] = []
-    floor = shift = 0
+    floor = shift = grown = 0
     for hunk in hunks:
-        found = _place(hunk, lines, floor, hunk.first + shift)
+        # git counts in the new file; for a sound header that is the same place.
+        stated = (hunk.new_start - 1 if hunk.new else hunk.new_start) - grown
+        found = _place(hunk, lines, floor, stated + shift)
         if isinstance(found, Misfit):
             return found
         placed.append(found)
         floor = found.end
-        shift = found.at - hunk.first
+        shift = found.at - stated
+        grown += len(hunk.new) - len(hunk.old)
     return tuple(placed)
 
 
