@@ -54,8 +54,9 @@ def test_a_heading_in_a_code_block_is_no_section() -> None:
     long = "# A\n\ntext\n\n```\n" + "# not a heading\n" * 6000 + "```\n"
     body = fitted(long, _MARKER)
     tokens = MarkdownIt("commonmark").parse(body)
-    headings = [token for token in tokens if token.type == "heading_open"]
-    assert len(headings) == 1
+    (block,) = [token for token in tokens if token.type == "fence"]
+    assert set(block.content.splitlines()) == {"# not a heading"}
+    assert any("Cut here" in token.content for token in tokens if token.type == "inline")
 
 
 def test_length_is_counted_as_github_counts() -> None:

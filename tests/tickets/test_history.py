@@ -42,6 +42,7 @@ class _Upstream:
         self.fix = small.commit({"src/memory.cpp": _RANKED}, "rank cells (#26)\n\nFixes #1")
         self.target = small.commit({"src/indexer.cpp": _OTHER}, "more", tag="b10000")
         small.git("tag", "v1.0.0")
+        small.commit({"b": "2"}, "later", tag="b10001")
 
 
 @pytest.fixture
