@@ -94,7 +94,7 @@ def _prefix(body: str, room: int) -> str:
             fence = ""
         elif not fence:
             folds += line.count("<details") - line.count("</details>")
-        line_end = text + (f"\n{fence}\n" if fence else "") + "\n</details>\n" * max(folds, 0)
+        line_end = text + (f"{fence}\n" if fence else "") + "\n</details>\n" * max(folds, 0)
     else:
         return text
     return (kept or line_end).rstrip()
