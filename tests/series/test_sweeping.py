@@ -193,3 +193,26 @@ def test_a_shallow_clone_is_swept_as_far_as_it_goes(tmp_path: Path) -> None:
     assert document.revisions == 10
     assert document.furthest is not None
     assert document.furthest.commit == ids[13]
+
+
+def test_a_filtered_clone_has_the_verdicts_of_a_whole_one(tmp_path: Path) -> None:
+    """It fetches the contents that it needs, and the user's clone stays as it was (P44)."""
+    steps = [*_twenty(), Step({}, renames={"a": "moved"})]
+    ids, whole = _sweep(tmp_path, steps)
+    git(tmp_path / "up", "config", "uploadpack.allowFilter", "true")
+    git(tmp_path / "up", "config", "uploadpack.allowAnySHA1InWant", "true")
+    clone = tmp_path / "clone"
+    url = f"file://{tmp_path / 'up'}"
+    git(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", url, str(clone))
+    before = state(clone)
+    series = read_series(tmp_path / "p")
+    ends = {"from_": ids[0], "to": ids[-1]}
+    with Repository.open(clone) as repository:
+        with Quarantine(repository, tmp_path / "q2") as store:
+            document = sweep(repository, series, **ends, quarantine=store, progress=SILENT)
+            rebased = rebase(
+                repository, series, from_=ids[0], onto=ids[-1], quarantine=store, progress=SILENT
+            )
+    assert document == whole
+    assert rebased.patches[0].culprit is not None
+    assert state(clone) == before

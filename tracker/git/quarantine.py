@@ -14,6 +14,7 @@ from typing import Self
 from tracker.errors import EnvironmentFault, TrackError
 from tracker.git.calls import GitResult, run_git
 from tracker.git.objects import ObjectReader, write_loose
+from tracker.git.partial import fetch_objects, filter_of, missing
 from tracker.git.repository import Repository, TreeEntry, parse_tree_listing
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfilemode = true\n"
@@ -27,6 +28,14 @@ class Quarantine:
     def __init__(self, repository: Repository, folder: Path) -> None:
         """Raises EnvironmentFault if ``folder`` cannot be written."""
         self.repository = repository
+        if repository.promisor is not None:
+            kept = filter_of(repository.git_dir, repository.promisor)
+            if kept.startswith(("tree:", "combine:")):
+                raise EnvironmentFault(
+                    f"the clone is filtered by {kept}: it lacks trees, which we need all",
+                    where=str(repository.git_dir),
+                    next_step="clone with --filter=blob:none or without a filter",
+                )
         self.git_dir = folder.resolve()
         self.objects = self.git_dir / "objects"
         try:
@@ -68,6 +77,25 @@ class Quarantine:
         """Run a git command whose new objects stay here."""
         return run_git(args, git_dir=self.git_dir, stdin=stdin, extra_env=extra_env, check=check)
 
+    def ensure(self, oids: Iterable[str]) -> None:
+        """Have these objects at hand: what a filtered clone lacks is fetched into our store.
+
+        Raises:
+            EnvironmentFault: they cannot be fetched.
+        """
+        remote = self.repository.promisor
+        if remote is None:
+            return
+        lacking = missing({"GIT_DIR": str(self.git_dir)}, oids)
+        if lacking:
+            fetch_objects(self.repository.git_dir, remote, lacking, self.objects)
+
+    def ensure_tree(self, treeish: str) -> None:
+        """Have every file of a tree at hand."""
+        if self.repository.promisor is not None:
+            entries = self.list_tree(treeish)
+            self.ensure(entry.oid for entry in entries if entry.type == "blob")
+
     def read(self, oid: str) -> bytes:
         """The content of an object of either store.
 
@@ -75,10 +103,17 @@ class Quarantine:
             UsageError: it is missing in both.
         """
         found = self._reader.find(oid)
-        return found[2] if found is not None else self.repository.read(oid)
+        if found is None:
+            self.ensure([oid])
+            return self._reader.read(oid)
+        return found[2]
 
     def blob_id(self, treeish: str, path: str) -> str | None:
         """The id of the file at ``path`` of a tree or commit id, None if there is none."""
+        if self.repository.promisor is not None:
+            # A blob that the clone lacks is no missing file: ask the tree, not the object.
+            listed = self.entries(treeish, [path])
+            return listed[path][1] if path in listed else None
         found = self._reader.find_path(treeish, path)
         return found[0] if found is not None and found[1] == "blob" else None
 
@@ -101,10 +136,24 @@ class Quarantine:
         listed = self.git(["ls-tree", "-z", treeish, "--", *paths]).stdout
         return {e.path: (e.mode, e.oid) for e in parse_tree_listing(listed) if e.type != "tree"}
 
-    def find_blob(self, name: str) -> tuple[str, bytes] | None:
-        """Full id and content of a blob by full or abbreviated id, None if missing or ambiguous."""
+    def find_blob(self, name: str, path: str) -> tuple[str, bytes] | None:
+        """Full id and content of a blob by full or abbreviated id, None if missing or ambiguous.
+
+        ``path``: where it stood once; a filtered clone expands an abbreviated id by the history of
+        that file.
+        """
         found = self._reader.find(name)
-        return (found[0], found[2]) if found is not None and found[1] == "blob" else None
+        if found is not None:
+            return (found[0], found[2]) if found[1] == "blob" else None
+        if self.repository.promisor is None:
+            return None
+        args = ["log", "--all", "--raw", "--no-abbrev", "--no-renames", "--format=", "--", path]
+        listed = self.repository.git(args).stdout.decode("ascii", "replace").splitlines()
+        ids = {oid for line in listed for oid in line.split(" ")[2:4] if oid.startswith(name)}
+        if len(ids) != 1:
+            return None
+        (oid,) = ids
+        return oid, self.read(oid)
 
     def tree(self, treeish: str) -> str:
         """The tree id of a commit or tree id."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,6 +18,7 @@ from typing import Self
 from tracker.errors import EnvironmentFault, UsageError
 from tracker.git.calls import GitResult, run_git
 from tracker.git.objects import ObjectReader
+from tracker.git.partial import fetch_objects, promisor_of
 
 FULL_ID = re.compile(r"[0-9a-f]{40}")
 _LOG_FIELDS = "%H%x00%ct%x00%s%x00%b"
@@ -130,12 +132,28 @@ class Repository:
         asked = self.git(["config", "--get", "lloyal-track.source"], check=False)
         return asked.stdout.strip() == b"archive"
 
+    @cached_property
+    def promisor(self) -> str | None:
+        """The remote that holds what a filtered clone left out, None if the clone is whole."""
+        return promisor_of(self.git_dir)
+
     @property
     def is_partial(self) -> bool:
         """The clone was filtered: objects may be missing until somebody asks the remote."""
-        pattern = r"^(extensions\.partialclone|remote\..*\.promisor)$"
-        asked = self.git(["config", "--get-regexp", pattern], check=False)
-        return bool(asked.stdout.strip())
+        return self.promisor is not None
+
+    def ensure_tree(self, treeish: str) -> None:
+        """Have every file of a tree at hand: a filtered clone fetches what it lacks in one call.
+
+        Raises:
+            EnvironmentFault: they cannot be fetched.
+        """
+        if self.promisor is None:
+            return
+        args = ["rev-list", "--objects", "--no-object-names", "--missing=print", "--no-walk"]
+        listed = self.git([*args, treeish]).stdout.decode("ascii").split()
+        lacking = [line[1:] for line in listed if line.startswith("?")]
+        fetch_objects(self.git_dir, self.promisor, lacking, self.objects)
 
     def resolve(self, rev: str) -> str:
         """The full id of the commit that ``rev`` names; annotated tags are peeled.

@@ -28,6 +28,8 @@ class TreeSource(Protocol):
 
     def read(self, oid: str) -> bytes: ...
 
+    def ensure_tree(self, treeish: str) -> None: ...
+
 
 def sync(source: TreeSource, tree: str, folder: Path) -> list[str]:
     """Make ``folder`` equal to ``tree``; returns the paths written or deleted, sorted.
@@ -37,11 +39,12 @@ def sync(source: TreeSource, tree: str, folder: Path) -> list[str]:
 
     Raises:
         TrackError: the tree holds a path that leaves the folder or reaches ``.git``.
-        EnvironmentFault: the folder cannot be written.
+        EnvironmentFault: the folder cannot be written, or a filtered clone cannot be completed.
     """
     entries = source.list_tree(tree)
     for entry in entries:
         _refuse_bad_path(entry.path)
+    source.ensure_tree(tree)
     try:
         return sorted(_sync(source, entries, folder))
     except OSError as fault:

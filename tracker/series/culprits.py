@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from tracker.evidence.rebase import Culprit
+from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.series.history import Touch, touches
 from tracker.series.merging import Merger, Triple
@@ -40,9 +41,11 @@ class Culprits:
         """
         if not self.knows_history:
             return "unknown"
-        listed = self._list(path)
+        listed = self._list(merger.quarantine, path)
         if moved_to is not None and moved_to != path:
-            listed = [item for item in listed if item[1] is not None] + self._list(moved_to)
+            listed = [item for item in listed if item[1] is not None] + self._list(
+                merger.quarantine, moved_to
+            )
         if not listed:
             return "unknown"
         if triple is None:
@@ -62,15 +65,17 @@ class Culprits:
         wanted = Triple(triple.base, blob, triple.theirs)
         return merger.merge([wanted])[wanted].clean
 
-    def _list(self, path: str) -> list[tuple[Touch, str | None]]:
+    def _list(self, quarantine: Quarantine, path: str) -> list[tuple[Touch, str | None]]:
         """The commits that changed ``path``, oldest first, with its blob after each."""
         if path not in self._touches:
-            self._touches[path] = [
+            found = [
                 (touch, slot.oid if slot is not None else None)
                 for touch in touches(self._repository, self._from, self._onto, [path])
                 if path in touch.changes
                 for slot in [touch.changes[path]]
             ]
+            quarantine.ensure(blob for _touch, blob in found if blob is not None)
+            self._touches[path] = found
         return self._touches[path]
 
 

@@ -63,6 +63,7 @@ class Engine:
         self.series = series
         self.paths = touched_paths(form for m in series.members for form in m.forms)
         self.pin = read_tree(quarantine, pin_tree, self.paths)
+        quarantine.ensure(self.pin.blobs())
         self.judge = Judge(Merger(quarantine), resolutions, self.pin)
         self.steps: list[tuple[Step, ...]] = []
         here = self.pin
@@ -75,6 +76,7 @@ class Engine:
 
     def judge_all(self, targets: Sequence[Target]) -> list[list[MemberJudged]]:
         """One list per target, one entry per patch, in series order."""
+        self.quarantine.ensure(oid for target in targets for oid in target.tree.blobs())
         results: list[list[MemberJudged]] = [[] for _ in targets]
         here = [target.tree for target in targets]
         for member, steps in zip(self.series.members, self.steps, strict=True):

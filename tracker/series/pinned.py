@@ -183,7 +183,8 @@ def _from_index(quarantine: Quarantine, patch: Patch) -> tuple[FileStep, ...] | 
     for file in patch.files:
         base = None
         if file.old_path is not None:
-            found = quarantine.find_blob(file.old_blob) if file.old_blob is not None else None
+            known = file.old_blob
+            found = quarantine.find_blob(known, file.old_path) if known is not None else None
             if found is None:
                 return None
             base = Slot(file.old_mode or _PLAIN, found[0])

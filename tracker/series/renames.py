@@ -28,6 +28,8 @@ class Move:
 
 def between_trees(quarantine: Quarantine, old: str, new: str) -> dict[str, Move]:
     """Every move from tree ``old`` to tree ``new``, by old path."""
+    if quarantine.repository.is_partial:
+        quarantine.ensure(_candidates(quarantine, old, new))
     args = ["diff-tree", "-r", "-z", "-M", _LIMIT, "--diff-filter=R", old, new]
     fields = quarantine.git(args).stdout.split(b"\0")
     moves = {}
@@ -37,6 +39,14 @@ def between_trees(quarantine: Quarantine, old: str, new: str) -> dict[str, Move]
         path = source.decode("utf-8", "surrogateescape")
         moves[path] = Move(target.decode("utf-8", "surrogateescape"), similarity)
     return moves
+
+
+def _candidates(quarantine: Quarantine, old: str, new: str) -> list[str]:
+    """The blobs that rename detection reads: of files that were added or deleted."""
+    args = ["diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AD", old, new]
+    records = quarantine.git(args).stdout.split(b"\0")[::2]
+    ids = [oid.decode("ascii") for record in records for oid in record.split(b" ")[2:4]]
+    return [oid for oid in ids if oid.strip("0")]
 
 
 class Trail:

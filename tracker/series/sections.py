@@ -100,6 +100,11 @@ def _contradiction(  # noqa: PLR0911  (one per rule)
 ) -> str:
     """How the parts of a git header contradict one another, "" if they do not."""
     facts = section.facts
+    for word in ("rename", "copy"):
+        if (f"{word} from" in facts) != (f"{word} to" in facts):
+            return f"the header has one end of a {word} only"
+    if len({"rename to", "copy to"} & facts.keys()) > 1:
+        return "the header is a rename and a copy"
     one_sided = {"new file mode", "deleted file mode"} & facts.keys()
     wanted = {Kind.ADD: {"new file mode"}, Kind.DELETE: {"deleted file mode"}}.get(kind, set())
     if one_sided != wanted:

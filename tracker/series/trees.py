@@ -8,6 +8,8 @@ from pathlib import PurePosixPath
 
 from tracker.git.quarantine import Quarantine
 
+_SUBMODULE = "160000"
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
@@ -34,6 +36,10 @@ class Tree:
         if path in self.changed:
             return self.changed[path]
         return self._files.get(path)
+
+    def blobs(self) -> list[str]:
+        """The ids of upstream's own files."""
+        return [s.oid for s in self._files.values() if s is not None and s.mode != _SUBMODULE]
 
     def with_changes(self, changes: Mapping[str, Slot | None]) -> Tree:
         return Tree(self._files, {**self.changed, **changes})
