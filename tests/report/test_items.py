@@ -11,7 +11,7 @@ from tracker.evidence.pins import PinRead
 from tracker.evidence.rebase import Culprit, Flag, Outcome, RebaseDocument
 from tracker.evidence.tickets import TicketOutcome, TicketsDocument
 from tracker.evidence.verdict import Status, Verdict
-from tracker.evidence.watch import RegionStatus, RoutingAnswer, RoutingStatus
+from tracker.evidence.watch import MemoryClass, RegionStatus, RoutingAnswer, RoutingStatus
 from tracker.report import Stages
 
 
@@ -199,6 +199,16 @@ def test_the_built_core_contradicting_the_source_is_a_failure() -> None:
     item = drawn(bent(check=documents.check(*rows)))["routing:qwen35/default"]
     assert (item.status, item.forbids) == (Status.FAIL, True)
     assert "llama_kv_cache" in item.summary
+
+
+def test_a_new_class_is_shown_and_does_not_block() -> None:
+    """Where an architecture may go next is worth a look, whoever goes there."""
+    watch = documents.watch()
+    assert drawn()["routing:classes"].status is Status.PASS
+    new = MemoryClass(name="llama_memory_hybrid_idx", change="new", evidence=("a.cpp:7",))
+    item = drawn(bent(watch=replace(watch, classes=(new,))))["routing:classes"]
+    assert (item.status, item.forbids) == (Status.ATTENTION, False)
+    assert item.summary == "new: llama_memory_hybrid_idx"
 
 
 def test_an_unresolved_routing_is_unknown_and_blocks() -> None:

@@ -22,6 +22,7 @@ Pin bump  0.3.29 (f05cf4676) → 0.3.36 (0c1e57098)
  attention                create_memory: moved and changed, +4 -1 lines
  attention  Routing       qwen35, qwen35moe: still llama_memory_hybrid, but from
                           new code
+ pass                     classes: no class came or went
  pass       Native core   baseline, patched: builds
  pass       Behaviour     12 → 0 warnings at n_ubatch 128
  pass                     6 → 0 warnings at n_ubatch 512
@@ -131,6 +132,17 @@ def test_many_failures_do_not_bury_the_verdict() -> None:
     assert "also turns-" in table
     assert table.count("turns-") <= 8
     assert "more, all in the checklist" in tail
+
+
+def test_of_many_regions_the_blocking_ones_are_named() -> None:
+    """Whoever looks for find_slot finds it, however many regions are watched."""
+    watch = documents.watch()
+    more = tuple(replace(watch.regions[1], name=f"r{n}", blocking=False) for n in range(5))
+    stages = with_fields(
+        documents.stages(), watch=replace(watch, regions=(*watch.regions[:2], *more))
+    )
+    text = report.terminal(documents.bump(stages), width=100)
+    assert "warn-region, find_slot and 5 more: unchanged" in text
 
 
 def test_a_four_way_proof_shows_all_and_sums_up_the_target() -> None:

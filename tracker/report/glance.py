@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tracker.evidence.verdict import Status
-from tracker.report.stages.check import CONTROL
+from tracker.report.stages.check import CONTROL, prefill_size
 from tracker.report.standing import plural, worst_status
 from tracker.report.view import (
     Behaviour,
@@ -44,10 +44,14 @@ def glance(view: View) -> tuple[Row, ...]:
 
 
 def named(bundle: Bundle) -> str:
-    """The keys of the items, or how many there are if they are many."""
-    if len(bundle.items) > _NAMES_SHOWN:
-        return plural(len(bundle.items), bundle.first.kind)
-    return ", ".join(key_of(item).removesuffix("/default") for item in bundle.items)
+    """The keys of the items; of many, those that matter most, or how many there are."""
+    shown, more = bundle.items, ""
+    if len(shown) > _NAMES_SHOWN:
+        shown = tuple(item for item in shown if item.blocking)
+        if not 0 < len(shown) <= _NAMES_SHOWN:
+            return plural(len(bundle.items), bundle.first.kind)
+        more = f" and {len(bundle.items) - len(shown)} more"
+    return ", ".join(key_of(item).removesuffix("/default") for item in shown) + more
 
 
 def _rows(group: Group, behaviour: Behaviour | None) -> Iterator[tuple[Status, str]]:
@@ -77,7 +81,11 @@ def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status
         statuses = [cell.status if cell else Status.UNKNOWN for cell in cells]
         where = "on text alone" if row.n_ubatch is None else f"at n_ubatch {row.n_ubatch}"
         yield worst_status(statuses), f"{counts} warnings {where}"
-    patched = [item for item in group.listed if item.id.endswith("/patched")]
+    patched = [
+        item
+        for item in group.items
+        if item.id.endswith("/patched") and prefill_size(scenario_of(item)) is not None
+    ]
     compared = any("bit-equal" in item.summary for item in patched)
     if compared and all(item.status is Status.PASS for item in patched):
         yield Status.PASS, "logits bit-equal with and without the patch"

@@ -13,6 +13,7 @@ from tracker.evidence.watch import (
     RoutingResult,
     RoutingStatus,
     Span,
+    WatchDocument,
 )
 from tracker.report.gathered import Stages
 from tracker.report.stages import check
@@ -58,6 +59,7 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
     return (
         *(_region(found, command) for found in regions),
         *(_routing(found, command, real) for found in routing),
+        *(_classes_item(document, command) if document and config.watch.routing_function else ()),
         *(
             Item(
                 id=name,
@@ -161,6 +163,27 @@ def _routing(found: RoutingResult, command: str, real: dict[str, tuple[str, ...]
         details=tuple(f"decided at {line}" for answer in found.to for line in answer.evidence),
         reproduce=command,
     )
+
+
+def _classes_item(document: WatchDocument, command: str) -> tuple[Item, ...]:
+    """Which classes the routing function knows now: a new one is where an arch may go next."""
+    names = {
+        change: [found.name for found in document.classes if found.change == change]
+        for change in ("new", "gone")
+    }
+    said = "; ".join(f"{change}: {', '.join(listed)}" for change, listed in names.items() if listed)
+    item = Item(
+        id="routing:classes",
+        title="classes that the routing function constructs",
+        status=Status.ATTENTION if said else Status.PASS,
+        blocking=False,
+        summary=said or "no class came or went",
+        details=tuple(
+            f"{found.name} at {line}" for found in document.classes for line in found.evidence
+        ),
+        reproduce=command,
+    )
+    return (item,)
 
 
 def _change(before: str, after: str) -> str:
