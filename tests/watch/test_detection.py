@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tarfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,8 +38,10 @@ class Tree:
     def read(self, path: str) -> bytes | None:
         return self.files.get(path)
 
-    def files_with(self, word: str) -> list[str]:
-        return [path for path, text in sorted(self.files.items()) if word.encode() in text]
+    def files_with(self, texts: Sequence[str], *, differing: bool = False) -> list[str]:
+        paths = self.edited if differing else sorted(self.files)
+        wanted = [text.encode() for text in texts]
+        return [path for path in paths if any(text in self.files[path] for text in wanted)]
 
     def differing(self) -> list[str]:
         return list(self.edited)

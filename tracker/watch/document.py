@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tracker.config import RegionTable, RoutingTable, WatchTable
@@ -23,8 +23,8 @@ from tracker.watch import routing, selector
 from tracker.watch.commits import with_commits
 from tracker.watch.compare import compare
 from tracker.watch.dependencies import Touched, dependencies
-from tracker.watch.follow import Candidate, follow
-from tracker.watch.locate import Absent, Region, locate
+from tracker.watch.follow import Candidate, Several, follow
+from tracker.watch.locate import Absent, Region, anywhere, locate
 from tracker.watch.selector import Selector
 from tracker.watch.snapshot import Files, Snapshot
 
@@ -107,10 +107,7 @@ def compare_files(
     chosen = [(region, selector.parse(region.selector, region.name)) for region in tables]
     rows = [(question, situation(table, question)) for question in table.routing]
     total = len(chosen) + len(rows)
-    regions: list[RegionResult] = []
-    for done, (region, wanted) in enumerate(chosen):
-        progress.step(done, total, region.name)
-        regions.append(_region(region, wanted, before, after))
+    regions = _regions(chosen, before, after, progress)
     routers = _routers(table, before, after) if rows else None
     answers = _routing(rows, routers, len(chosen), progress) if routers else ()
     classes = _classes(*routers) if routers else ()
@@ -118,24 +115,66 @@ def compare_files(
     return Comparison(tuple(regions), answers, classes)
 
 
-def _region(table: RegionTable, wanted: Selector, before: Files, after: Files) -> RegionResult:
+def _regions(
+    chosen: list[tuple[RegionTable, Selector]], before: Files, after: Files, progress: Progress
+) -> list[RegionResult]:
+    found: list[tuple[Region | Absent, Region | Absent]] = []
+    for done, (table, wanted) in enumerate(chosen):
+        progress.step(done, len(chosen), table.name)
+        found.append(_both(wanted, before, after))
+    # What stands at neither place may stand elsewhere at both: one search for all of them.
+    lost = [
+        wanted.last_name
+        for (_, wanted), (old, new) in zip(chosen, found, strict=True)
+        if isinstance(old, Absent) and isinstance(new, Absent) and wanted.last_name
+    ]
+    if lost:
+        old_paths, new_paths = before.files_with(lost), after.files_with(lost)
+        for place, ((_, wanted), (old, new)) in enumerate(zip(chosen, found, strict=True)):
+            if isinstance(old, Absent) and isinstance(new, Absent):
+                found[place] = (
+                    anywhere(wanted, before, old, old_paths),
+                    anywhere(wanted, after, new, new_paths),
+                )
+    return [compare(table, *sides) for (table, _), sides in zip(chosen, found, strict=True)]
+
+
+def _both(wanted: Selector, before: Files, after: Files) -> tuple[Region | Absent, Region | Absent]:
+    """The region on both sides; where one side lacks it, what the other side's became."""
     old, new = locate(wanted, before), locate(wanted, after)
     if isinstance(old, Region) and isinstance(new, Absent):
-        # The name is gone; its content may stand elsewhere under another one.
-        found = follow(old, wanted, _candidates(after, before))
-        new = found[1] if found is not None else new
+        new = _followed(old, wanted, new, Differing(there=after, here=before))
     elif isinstance(old, Absent) and isinstance(new, Region):
-        found = follow(new, wanted, _candidates(before, after))
-        old = found[1] if found is not None else old
-    return compare(table, old, new)
+        old = _followed(new, wanted, old, Differing(there=before, here=after))
+    return old, new
 
 
-def _candidates(there: Files, here: Files) -> Iterator[Candidate]:
-    """The files that differ, as they are ``there``, where a region that is ``here`` is missing."""
-    for path in there.differing():
-        source = there.read(path)
-        if source is not None:
-            yield Candidate(path, source, here.read(path))
+def _followed(
+    known: Region, wanted: Selector, absent: Absent, search: Differing
+) -> Region | Absent:
+    """Where ``known`` stands on the side that lacks it, if that is certain."""
+    found = follow(known, wanted, search)
+    if isinstance(found, Several):
+        return replace(
+            absent, why=f"{absent.why}; several files define it: {', '.join(found.paths)}"
+        )
+    return found[1] if found is not None else absent
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """The files that differ between two revisions: ``there`` is searched, ``here`` knows."""
+
+    there: Files
+    here: Files
+
+    def holding(self, texts: Sequence[str]) -> Iterator[Candidate]:
+        """Those that hold one of ``texts`` there; all of them if ``texts`` is empty."""
+        chosen = self.there.files_with(texts, differing=True) if texts else self.there.differing()
+        for path in chosen:
+            source = self.there.read(path)
+            if source is not None:
+                yield Candidate(path, source, self.here.read(path))
 
 
 def situation(table: WatchTable, question: RoutingTable) -> dict[str, bool]:

@@ -7,9 +7,10 @@ that resembles the region, in a file that lost it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Protocol
 
 from tracker.source import Kind, focused, is_cpp, outline, tokens
 from tracker.watch.locate import Region, in_file
@@ -18,6 +19,7 @@ from tracker.watch.selector import Selector
 _ALIKE = 0.6
 _APART = 0.1
 _TELLING = 6  # letters; shorter words stand everywhere
+_ASKED = 3  # words that a search looks for
 _SMALLEST = 24  # tokens; below, resemblance means nothing
 _COMPARED = frozenset({Kind.FUNCTION, Kind.TYPE, Kind.ENUM, Kind.VARIABLE})
 
@@ -34,27 +36,41 @@ class Candidate:
     here: bytes | None
 
 
+class Search(Protocol):
+    """The files that differ between the revision where a region is known and another one."""
+
+    def holding(self, texts: Sequence[str]) -> Iterable[Candidate]:
+        """Those that hold one of ``texts`` there; all of them if ``texts`` is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """More than one place bears the name: none is followed."""
+
+    paths: tuple[str, ...]
+
+
 def follow(
-    region: Region, selector: Selector, candidates: Iterable[Candidate]
-) -> tuple[Selector, Region] | None:
+    region: Region, selector: Selector, search: Search
+) -> tuple[Selector, Region] | Several | None:
     """The selector that finds ``region`` again and what it finds; None if nothing surely fits."""
-    files = [item for item in candidates if selector.name is None or is_cpp(item.path)]
     if selector.name is None:
-        return _same_file(region, selector, files)
+        return _same_file(region, selector, list(search.holding(())))
     named = [
         (wanted, found)
-        for item in files
-        if _last(selector.name).encode() in item.there
-        and not _defines(item.here, selector, item.path)
+        for item in search.holding((_last(selector.name),))
+        if is_cpp(item.path) and not _defines(item.here, selector, item.path)
         for wanted in [replace(selector, path=item.path)]
         if isinstance(found := in_file(wanted, item.path, item.there), Region)
         and found.declared is region.declared
     ]
+    if len(named) > 1:
+        return Several(tuple(found.path for _, found in named))
     if named:
-        return named[0] if len(named) == 1 else None
+        return named[0]
     if selector.anchor is not None:
-        return _by_anchor(selector, files)
-    return _by_content(region, selector, files)
+        return _by_anchor(selector, search.holding((selector.literal or "",)))
+    return _by_content(region, selector, search)
 
 
 def _last(name: str) -> str:
@@ -66,11 +82,11 @@ def _defines(blob: bytes | None, selector: Selector, path: str) -> bool:
     return blob is not None and isinstance(in_file(selector, path, blob), Region)
 
 
-def _by_anchor(selector: Selector, files: list[Candidate]) -> tuple[Selector, Region] | None:
+def _by_anchor(selector: Selector, files: Iterable[Candidate]) -> tuple[Selector, Region] | None:
     assert selector.literal is not None  # noqa: S101
     found: list[tuple[Selector, Region]] = []
     for item in files:
-        if selector.literal.encode() not in item.there:
+        if not is_cpp(item.path) or selector.literal.encode() not in item.there:
             continue
         part = focused(item.there, selector.literal)
         for definition in outline(part).definitions:
@@ -85,23 +101,26 @@ def _by_anchor(selector: Selector, files: list[Candidate]) -> tuple[Selector, Re
 
 
 def _by_content(
-    region: Region, selector: Selector, files: list[Candidate]
+    region: Region, selector: Selector, search: Search
 ) -> tuple[Selector, Region] | None:
     shape = _shape(region.text)
-    if shape.total() < _SMALLEST:
+    words = _words(region.text)
+    if shape.total() < _SMALLEST or not words:
         return None
+    longest = sorted(words, key=lambda word: (-len(word), word))[:_ASKED]
+    files = list(search.holding([word.decode("ascii", "replace") for word in longest]))
     scored: list[tuple[float, Selector]] = []
-    words = {
-        word for word in set(tokens(region.text)) if len(word) >= _TELLING and word[:1].isalpha()
-    }
     for item in files:
-        if sum(word in item.there for word in words) < _ALIKE * len(words):
+        if not is_cpp(item.path) or _share(words, item.there) < _ALIKE:
             continue
         kept = {d.name for d in outline(item.here).definitions} if item.here is not None else set()
         for definition in outline(item.there).definitions:
             if definition.kind not in _COMPARED or definition.name in kept:
                 continue
-            score = _alike(shape, _shape(item.there[definition.first : definition.last]))
+            text = item.there[definition.first : definition.last]
+            if _share(words, text) < _ALIKE / 2:
+                continue
+            score = _alike(shape, _shape(text))
             if score >= _ALIKE:
                 name = definition.name
                 scored.append((score, replace(selector, path=item.path, name=name)))
@@ -112,6 +131,15 @@ def _by_content(
     blob = next(item.there for item in files if item.path == wanted.path)
     found = in_file(wanted, wanted.path, blob)
     return (wanted, found) if isinstance(found, Region) else None
+
+
+def _words(text: bytes) -> frozenset[bytes]:
+    return frozenset(w for w in tokens(text) if len(w) >= _TELLING and w[:1].isalpha())
+
+
+def _share(words: frozenset[bytes], text: bytes) -> float:
+    """How much of ``words`` stands in ``text``."""
+    return sum(word in text for word in words) / len(words)
 
 
 def _shape(text: bytes) -> Counter[tuple[bytes, bytes]]:

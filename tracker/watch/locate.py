@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from tracker.source import Definition, Kind, focused, outline, tokens
 from tracker.watch.selector import Selector
@@ -56,33 +57,51 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The selector matches nothing. ``why``: one sentence. ``near``: similar names, best first."""
+    """The selector matches nothing. ``why``: one sentence. ``name`` and ``blob``: what was looked
+    for in which content, None where there is no file or no name.
+    """
 
     why: str
-    near: tuple[str, ...] = ()
+    name: str | None = None
+    blob: bytes | None = None
+
+    @property
+    def near(self) -> tuple[str, ...]:
+        """Similar names in that file, best first."""
+        if self.name is None or self.blob is None:
+            return ()
+        return near_names(self.name, self.blob)
 
 
-def locate(selector: Selector, snapshot: Files) -> Region | Absent:
-    """The region where the selector says it is, or in the one other file that defines the name."""
-    blob = snapshot.read(selector.path)
-    gone = Absent(f"there is no file {selector.path}")
-    here = in_file(selector, selector.path, blob) if blob is not None else gone
-    if isinstance(here, Region) or selector.name is None:
+def locate(selector: Selector, files: Files) -> Region | Absent:
+    """The region in the file that the selector names."""
+    blob = files.read(selector.path)
+    if blob is None:
+        return Absent(f"there is no file {selector.path}")
+    return in_file(selector, selector.path, blob)
+
+
+def anywhere(
+    selector: Selector, files: Files, here: Absent, paths: Iterable[str]
+) -> Region | Absent:
+    """The region in the one file of ``paths`` that defines its name.
+
+    ``here``: what the file that the selector names gave.
+    """
+    if selector.name is None:
         return here
-    elsewhere: list[Region] = []
-    for path in snapshot.files_with(selector.last_name or ""):
-        source = snapshot.read(path) if path != selector.path else None
-        found = in_file(selector, path, source) if source is not None else None
-        if isinstance(found, Region) and not found.declared:
-            elsewhere.append(found)
-    if len(elsewhere) == 1:
-        return elsewhere[0]
-    if elsewhere:
-        places = ", ".join(region.path for region in elsewhere)
-        return Absent(f"it is no longer in {selector.path} but in several files: {places}")
-    if blob is not None:
-        return here
-    return Absent(f"there is no file {selector.path}, and no other file defines {selector.name}")
+    found: list[Region] = []
+    for path in paths:
+        source = files.read(path) if path != selector.path else None
+        region = in_file(selector, path, source) if source is not None else here
+        if isinstance(region, Region) and not region.declared:
+            found.append(region)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        places = ", ".join(region.path for region in found)
+        return replace(here, why=f"{here.why}; several files define it: {places}")
+    return replace(here, why=f"{here.why}, and no other file defines {selector.name}")
 
 
 def in_file(selector: Selector, path: str, blob: bytes) -> Region | Absent:
@@ -97,7 +116,7 @@ def in_file(selector: Selector, path: str, blob: bytes) -> Region | Absent:
     named = outline(part).named(selector.name)
     chosen = _preferred(named, selector)
     if not chosen:
-        return Absent(f"{path} defines no {selector.name}", near_names(selector.name, blob))
+        return Absent(f"{path} defines no {selector.name}", selector.name, blob)
     doubts = [item for item in chosen if not item.reliable]
     doubt = f"the end of {selector.name} in {path} cannot be told for sure" if doubts else ""
     if selector.anchor is None and selector.part is None:

@@ -15,7 +15,7 @@ from tracker.source import focused, outline
 from tracker.watch.conditions import Conditions, normalised
 from tracker.watch.evaluate import Evaluator, built_classes
 from tracker.watch.library import Known, Library
-from tracker.watch.locate import Absent, locate
+from tracker.watch.locate import Absent, anywhere, locate
 from tracker.watch.selector import Selector
 from tracker.watch.snapshot import Files
 from tracker.watch.values import Built, Null, Opaque, Question, Unreadable, Unset, Value, spelled
@@ -60,6 +60,9 @@ class Router:
     def __init__(self, snapshot: Files, function: Selector, subject: str) -> None:
         self.subject = subject
         region = locate(function, snapshot)
+        if isinstance(region, Absent):
+            paths = snapshot.files_with((function.last_name or "",))
+            region = anywhere(function, snapshot, region, paths)
         self.fault = ""
         self.known: Known | None = None
         if isinstance(region, Absent):

@@ -5,8 +5,7 @@ The only file of this room that asks the repository for content. Reads; never wr
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
@@ -24,8 +23,8 @@ class Files(Protocol):
     def read(self, path: str) -> bytes | None:
         """The file's content, None if there is no such file."""
 
-    def files_with(self, word: str) -> list[str]:
-        """The C++ files that hold ``word`` as a word, in git's order."""
+    def files_with(self, texts: Sequence[str], *, differing: bool = False) -> list[str]:
+        """The C++ files that hold one of ``texts``, in git's order; all, or those that differ."""
 
     def differing(self) -> list[str]:
         """The paths that differ from the revision this one is compared with; may be empty."""
@@ -42,6 +41,7 @@ class Snapshot:
     treeish: str
     other: str | None = None
     _files: dict[str, bytes | None] = field(default_factory=dict)
+    _differing: list[str] | None = None
 
     def read(self, path: str) -> bytes | None:
         """The file's content, None if there is no such file."""
@@ -49,27 +49,27 @@ class Snapshot:
             self._files[path] = self.repository.read_path(self.treeish, path)
         return self._files[path]
 
-    def files_with(self, word: str) -> list[str]:
-        """The C++ files that hold ``word`` as a word, in git's order.
+    def files_with(self, texts: Sequence[str], *, differing: bool = False) -> list[str]:
+        """The C++ files that hold one of ``texts``, in git's order; all, or those that differ.
 
-        In a blob-filtered clone only files that differ from ``other`` are read: moved code is in
-        one of those, and reading the others would fetch them all.
+        In a blob-filtered clone only files that differ are read: reading the others would fetch
+        them all.
         """
-        if self.other is not None and self.repository.is_partial:
-            whole = re.compile(rb"\b%b\b" % re.escape(word.encode()))
-            return [
-                path
-                for path in self.differing()
-                if is_cpp(path) and whole.search(self.read(path) or b"")
-            ]
-        return grep(self.repository, self.treeish, word)
+        if not differing and not (self.other is not None and self.repository.is_partial):
+            return grep(self.repository, self.treeish, texts)
+        return grep(
+            self.repository, self.treeish, texts, [p for p in self.differing() if is_cpp(p)]
+        )
 
     def differing(self) -> list[str]:
         """The paths that differ from ``other``."""
-        if self.other is None:
-            return []
+        if self._differing is None:
+            self._differing = self._listed() if self.other is not None else []
+        return self._differing
+
+    def _listed(self) -> list[str]:
         listed = self.repository.git(
-            ["diff-tree", "-r", "-z", "--name-only", "--no-renames", self.other, self.treeish]
+            ["diff-tree", "-r", "-z", "--name-only", "--no-renames", str(self.other), self.treeish]
         )
         return [
             name for name in listed.stdout.decode("utf-8", "surrogateescape").split("\0") if name
@@ -112,9 +112,9 @@ class Rewound:
         oid = self.ids.get(path)
         return self.blob(oid) if oid is not None else None
 
-    def files_with(self, word: str) -> list[str]:
-        """The C++ files that hold ``word`` as a word, in git's order."""
-        return grep(self.repository, self.commit, word)
+    def files_with(self, texts: Sequence[str], *, differing: bool = False) -> list[str]:
+        """The C++ files that hold one of ``texts``, in git's order."""
+        return [] if differing else grep(self.repository, self.commit, texts)
 
     def differing(self) -> list[str]:
         """A walk asks for each commit's own changes instead."""
@@ -135,10 +135,16 @@ def ids_at(repository: Repository, treeish: str) -> dict[str, str]:
     return {e.path: e.oid for e in repository.list_tree(treeish) if e.type == "blob"}
 
 
-def grep(repository: Repository, treeish: str, word: str) -> list[str]:
-    """The C++ files of ``treeish`` that hold ``word`` as a word."""
+def grep(
+    repository: Repository, treeish: str, texts: Sequence[str], paths: Sequence[str] | None = None
+) -> list[str]:
+    """The C++ files of ``treeish`` (of ``paths``, if given) that hold one of ``texts``."""
+    if paths is not None and not paths:
+        return []
+    patterns = [word for text in texts for word in ("-e", text)]
+    places = paths if paths is not None else []  # taken literally: the sealed environment says so
     found = repository.git(
-        ["grep", "-l", "-z", "-w", "-F", "--full-name", "-e", word, treeish], check=False
+        ["grep", "-l", "-z", "-F", "--full-name", *patterns, treeish, "--", *places], check=False
     )
     names = found.stdout.decode("utf-8", "surrogateescape").split("\0")
     prefix = f"{treeish}:"

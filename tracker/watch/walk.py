@@ -6,14 +6,14 @@ that can define it differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tracker.evidence.watch import RegionStatus
 from tracker.git.range_log import Change, Logged
 from tracker.source import focused, is_cpp
 from tracker.watch.compare import judge
-from tracker.watch.follow import Candidate, follow
+from tracker.watch.follow import Candidate, Several, follow
 from tracker.watch.locate import Absent, Region, in_file
 from tracker.watch.selector import Selector
 
@@ -44,6 +44,7 @@ class RegionWalk:
         self.oid = oid
         self._read = read
         self._regions: dict[tuple[Selector, str], Region | Absent] = {}
+        self._parts: dict[tuple[str, str], list[bytes] | None] = {}
 
     def region(self) -> Region | Absent:
         """The region as it stands now."""
@@ -68,24 +69,31 @@ class RegionWalk:
 
     def _followed(self, after: Region, before: Absent, commit: Logged) -> Region | Absent:
         """The region where it stood before it came here, if that is certain."""
-        files, unread = self._candidates(commit)
-        found = follow(after, self.selector, files)
+        search = CommitFiles(commit, self._read)
+        found = follow(after, self.selector, search)
+        if isinstance(found, Several):
+            places = ", ".join(found.paths)
+            return replace(before, why=f"{before.why}; several files defined it: {places}")
         if found is None:
-            return replace(before, why=f"{before.why}{_unread(unread)}")
+            return replace(before, why=f"{before.why}{_unread(search.unread)}")
         self.selector, region = found
         self.oid = next(c.old for c in commit.changes if c.path == self.selector.path)
         return region
 
     def _surely_equal(self, change: Change) -> bool:
         """The part of the file that can define the region is the same text on both sides."""
-        name = self.selector.last_name
-        if name is None or change.old is None or change.new is None:
+        if self.selector.last_name is None or change.old is None or change.new is None:
             return False
-        sides = [self._read(oid) for oid in (change.old, change.new)]
-        if None in sides:
-            return False
-        old, new = (_lines(focused(side, name)) for side in sides if side is not None)
-        return old == new
+        old, new = self._part(change.old), self._part(change.new)
+        return old is not None and old == new
+
+    def _part(self, oid: str) -> list[bytes] | None:
+        """The lines of the pieces of a blob that can define the region."""
+        name = self.selector.last_name or ""
+        if (oid, name) not in self._parts:
+            blob = self._read(oid)
+            self._parts[oid, name] = _lines(focused(blob, name)) if blob is not None else None
+        return self._parts[oid, name]
 
     def _at(self, oid: str | None) -> Region | Absent:
         path = self.selector.path
@@ -101,22 +109,31 @@ class RegionWalk:
             )
         return self._regions[key]
 
-    def _candidates(self, commit: Logged) -> tuple[list[Candidate], list[str]]:
-        """The files of the commit as they were, with what they became; and those that are missing
-        in the repository.
-        """
-        found: list[Candidate] = []
-        unread: list[str] = []
-        for change in commit.changes:
-            if change.old is None or not (self.selector.name is None or is_cpp(change.path)):
+
+class CommitFiles:
+    """The files that a commit changed, as they were before it. ``unread``: the repository lacks
+    their content, so they were not searched.
+    """
+
+    def __init__(self, commit: Logged, read: Reader) -> None:
+        self.unread: list[str] = []
+        self._commit = commit
+        self._read = read
+
+    def holding(self, texts: Sequence[str]) -> Iterator[Candidate]:
+        """Those that held one of ``texts``; all of them if ``texts`` is empty."""
+        wanted = [text.encode() for text in texts]
+        for change in self._commit.changes:
+            if change.old is None or (wanted and not is_cpp(change.path)):
                 continue
             there = self._read(change.old)
+            if there is None:
+                self.unread.append(change.path)
+                continue
+            if wanted and not any(text in there for text in wanted):
+                continue
             here = self._read(change.new) if change.new is not None else None
-            if there is None or (here is None and change.new is not None):
-                unread.append(change.path)
-            else:
-                found.append(Candidate(change.path, there, here))
-        return found, unread
+            yield Candidate(change.path, there, here)
 
 
 def _unread(paths: list[str]) -> str:
