@@ -57,6 +57,8 @@ def test_time_is_no_news() -> None:
     first, *rest = document.items
     changed = replace(document, items=(replace(first, summary="something else"), *rest))
     assert _proposed(changed).digest != _proposed(document).digest
+    other = (FileChange("vendor/pin.toml", b"newer\n"),)
+    assert _proposed(document, other).digest != _proposed(document).digest
 
 
 def test_a_title_holds_no_foreign_text() -> None:

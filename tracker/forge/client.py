@@ -31,6 +31,8 @@ T = TypeVar("T")
 
 # A page of 100 is the most that the API gives.
 PER_PAGE = 100
+# Without a pinned version, answers change when GitHub moves on.
+_HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 _MOST_PAGES = 60
 _MOST_HOPS = 3
 _MOST_WAITS = 4
@@ -93,8 +95,6 @@ class Forge:
             per_page=PER_PAGE,
             seconds_between_requests=None,
             seconds_between_writes=None,
-            # GitHub asks for a pinned version; without one, answers change when it moves on.
-            api_version="2022-11-28",
         ).requester
 
     def become_anonymous(self) -> None:
@@ -236,7 +236,7 @@ class Forge:
         """One request, and temporary redirects (302, 307, 308) on the same host."""
         for _ in range(_MOST_HOPS):
             status, got, text = self._requester.requestJson(
-                verb, target, None, {"Accept": "application/vnd.github+json", **headers}, body
+                verb, target, None, {**_HEADERS, **headers}, body
             )
             location = got.get("location", "")
             if status not in _REDIRECTS or verb != "GET":
