@@ -84,7 +84,8 @@ def _bump(
     print(
         f"{pin} -> {target}: {len(clean)} of {len(results)} clean (merge-tree {clean_git}, "
         f"goal {goal}), {differing} with other contents than git's, "
-        f"{len(named)} of {len(conflicts)} conflicts with a culprit, {seconds:.2f} s"
+        f"{len(named)} of {len(conflicts)} conflicts with a culprit, "
+        f"{sum(r.outcome is Outcome.STRUCTURAL for r in results)} structural, {seconds:.2f} s"
     )
     print(
         f"    flags: {score.changed_flagged} of {score.changed} patches changed by hand, "
@@ -107,7 +108,11 @@ def _against_git(rebased: Rebased, store: Quarantine, repository: Repository) ->
             here = here.with_changes(effect(step.file, step.theirs))
         carried.append(written(store, pin_tree, here))
     ours = rebased.target_tree
+    by_structure: set[str] = set()
     for index, member in enumerate(rebased.judged):
+        paths = {file.path for file in member.step.patch.files}
+        if member.in_series.outcome is Outcome.STRUCTURAL:
+            by_structure |= paths  # git goes on without it, so these files differ from here on
         base = store.write_commit(carried[index])
         sides = [store.write_commit(tree, [base]) for tree in (ours, carried[index + 1])]
         done = store.git(["merge-tree", "--write-tree", *sides], check=False)
@@ -115,7 +120,8 @@ def _against_git(rebased: Rebased, store: Quarantine, repository: Repository) ->
             clean += 1
             ours = done.stdout.decode().split("\n", 1)[0]
             after = written(store, rebased.target_tree, member.in_series.after)
-            differing += after != ours
+            wanted = sorted(paths - by_structure)
+            differing += store.entries(after, wanted) != store.entries(ours, wanted)
     return clean, differing
 
 

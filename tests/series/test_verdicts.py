@@ -320,10 +320,44 @@ def test_a_conflict_names_the_commit_that_caused_it(tmp_path: Path) -> None:
 def test_two_changes_of_one_line_that_share_no_word_are_proposed(tmp_path: Path) -> None:
     """A proposal for a human; the outcome stays a conflict."""
     pin = {"a.cpp": _function("f", "call(one, two, three, four, five);", "end();")}
-    mine = str(pin["a.cpp"]).replace("five", "FIVE")
-    theirs = str(pin["a.cpp"]).replace("one", "ONE")
+    mine = str(pin["a.cpp"]).replace("five", "5")
+    theirs = str(pin["a.cpp"]).replace("one", "1")
     result = judge_one(tmp_path, pin, {"a.cpp": theirs}, diff(pin, {"a.cpp": mine}))
     assert not result.outcome.clean
     assert result.conflict is not None
     (card,) = result.conflict.files[0].hunks
-    assert card.proposal == "    call(ONE, two, three, four, FIVE);\n"
+    assert card.proposal == "    call(1, two, three, four, 5);\n"
+
+
+def test_lines_that_upstream_indented_anew_merge_by_structure(tmp_path: Path) -> None:
+    """Attention, never clean; the change stands in the result with upstream's indentation."""
+    body = [f"step({n});" for n in range(9)]
+    pin = {"a.cpp": _function("f", *body)}
+    mine = {"a.cpp": _function("f", *body[:4], "mine(4);", *body[5:])}
+    deeper = _function("f", "if (ready()) {", *[f"    {line}" for line in body], "}")
+    document = judge(tmp_path, pin, {"a.cpp": deeper}, diff(pin, mine))
+    assert document.patches[0].outcome is Outcome.STRUCTURAL
+    assert document.verdict is Verdict.ATTENTION
+    expected = deeper.replace("        step(4);", "        mine(4);")
+    assert (tmp_path / "out/a.cpp").read_text() == expected
+
+
+def test_a_renamed_local_merges_by_structure(tmp_path: Path) -> None:
+    """The patch's new line gets upstream's name."""
+    body = ["int rows = count();", "use(rows, 1);", "use(rows, 2);", "finish(rows);"]
+    pin = {"a.cpp": _function("f", *body)}
+    mine = {"a.cpp": _function("f", *body[:2], "check(rows);", "use(rows, 2 + 2);", body[3])}
+    renamed = str(pin["a.cpp"]).replace("rows", "n_rows")
+    result = judge_one(tmp_path, pin, {"a.cpp": renamed}, diff(pin, mine))
+    assert result.outcome is Outcome.STRUCTURAL
+    assert result.verdict is Verdict.ATTENTION
+    assert (tmp_path / "out/a.cpp").read_text() == mine["a.cpp"].replace("rows", "n_rows")
+
+
+def test_a_real_conflict_is_not_merged_by_structure(tmp_path: Path) -> None:
+    """Both sides changed what the line does."""
+    body = ["int rows = count();", "use(rows, 1);", "finish(rows);"]
+    pin = {"a.cpp": _function("f", *body)}
+    mine = {"a.cpp": str(pin["a.cpp"]).replace("use(rows, 1)", "use(rows, 7)")}
+    theirs = {"a.cpp": str(pin["a.cpp"]).replace("use(rows, 1)", "use(rows, 9)")}
+    assert judge_one(tmp_path, pin, theirs, diff(pin, mine)).outcome is Outcome.CONFLICT

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from msgspec.structs import replace as replace_fields
 
 from tracker.evidence.rebase import ConflictFile, FileResult, Flag, HunkResult, Outcome
+from tracker.series import structural
 from tracker.series.landing import Landed, absolute, land
 from tracker.series.merging import Merged, Merger, Triple
 from tracker.series.patch import Binary, Kind
@@ -263,7 +264,7 @@ class Judge:
             return _content(merged, landed)
         resolved = self._resolutions.resolve(self.merger, triple) if self._resolutions else None
         if resolved is not None:
-            return self._resolved(triple, path, placed, resolved)
+            return self._settled(triple, path, placed, resolved, Outcome.MERGED)
         texts = self._texts(triple, path, None)
         there = [
             item.result.outcome is Outcome.UPSTREAMED
@@ -275,6 +276,9 @@ class Judge:
         ]
         rest = tuple(place for place, known in zip(placed, there, strict=True) if not known)
         if len(rest) == len(placed):
+            by_structure = structural.merge(self.merger, triple, path)
+            if by_structure is not None:
+                return self._settled(triple, path, placed, by_structure, Outcome.STRUCTURAL)
             return _content(merged, landed)
         reduced = b"".join(splice(self.merger.lines(triple.base), rest))
         theirs = self.merger.quarantine.write_blob(reduced)
@@ -290,19 +294,29 @@ class Judge:
         ]
         return _content(left, mixed)
 
-    def _resolved(
-        self, triple: Triple, path: str, placed: tuple[Placed, ...], resolved: bytes
+    def _settled(
+        self,
+        triple: Triple,
+        path: str,
+        placed: tuple[Placed, ...],
+        content: bytes,
+        outcome: Outcome,
     ) -> _Content:
-        """A human settled this conflict before: his text is the result."""
-        oid = self.merger.quarantine.write_blob(resolved)
+        """The conflict was settled, by a human's stored text or by structure: that is the result.
+
+        ``outcome``: of the hunks that were in conflict.
+        """
+        oid = self.merger.quarantine.write_blob(content)
         landed = land(self._texts(triple, path, None), placed)
         hunks = tuple(
             item.result
             if item.result.outcome is not Outcome.CONFLICT
-            else replace_fields(item.result, outcome=Outcome.MERGED)
+            else replace_fields(item.result, outcome=outcome)
             for item in landed
         )
-        return _Content(Merged(oid, clean=True), hunks, (), (), resolved=True)
+        by_human = outcome is Outcome.MERGED
+        why = () if by_human else ("clean only to a merge that knows the language: read it",)
+        return _Content(Merged(oid, clean=True), hunks, (), why, resolved=by_human)
 
     def _with_reverts(self, judged: FileJudged, before: Tree, step: FileStep) -> FileJudged:
         """Flag the removal of lines that upstream added since the pin.
