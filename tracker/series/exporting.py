@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracker.git.quarantine import Quarantine
-from tracker.series.trees import Tree, written
+from tracker.series.trees import Tree
 
 _ARGS = (
     "diff-tree",
@@ -22,15 +22,16 @@ _ARGS = (
 )
 
 
-def diff_bytes(quarantine: Quarantine, target_tree: str, before: Tree, after: Tree) -> bytes:
-    """What turns ``before`` into ``after``, both over ``target_tree``; b"" if nothing does."""
-    if before.changed == after.changed:
-        return b""
-    old = written(quarantine, target_tree, before)
-    new = written(quarantine, target_tree, after)
-    return quarantine.git([*_ARGS, old, new]).stdout
+def diff_between(quarantine: Quarantine, before: Tree, after: Tree) -> str:
+    """What turns ``before`` into ``after``, for people; "" if nothing does.
 
-
-def diff_between(quarantine: Quarantine, target_tree: str, before: Tree, after: Tree) -> str:
-    """The same for people; bytes that are not UTF-8 are replaced."""
-    return diff_bytes(quarantine, target_tree, before, after).decode("utf-8", "replace")
+    Bytes that are not UTF-8 are replaced.
+    """
+    paths = [p for p in {**before.changed, **after.changed} if before.get(p) != after.get(p)]
+    if not paths:
+        return ""
+    sides = [
+        quarantine.write_tree({p: (s.mode, s.oid) for p in paths for s in [tree.get(p)] if s})
+        for tree in (before, after)
+    ]
+    return quarantine.git([*_ARGS, *sides]).stdout.decode("utf-8", "replace")

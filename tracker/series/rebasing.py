@@ -89,7 +89,7 @@ def rebase_with_engine(
     results: list[PatchResult] = []
     for number, member in enumerate(judged):
         progress.step(number, len(judged), member.member.patch.subject)
-        results.append(_result(engine, member, culprits, target_tree, repeat))
+        results.append(_result(engine, member, culprits, repeat))
     progress.step(len(judged), len(judged), "rebased")
     whole = bool(judged) and all(_settled(result.outcome) for result in results)
     after = judged[-1].in_series.after if judged else None
@@ -143,9 +143,7 @@ def _settled(outcome: Outcome) -> bool:
     return outcome not in (Outcome.CONFLICT, Outcome.UNUSABLE)
 
 
-def _result(
-    engine: Engine, member: MemberJudged, culprits: Culprits, target_tree: str, command: str
-) -> PatchResult:
+def _result(engine: Engine, member: MemberJudged, culprits: Culprits, command: str) -> PatchResult:
     judged, alone = member.in_series, member.alone
     patch, step = member.member.patch, member.step
     in_conflict = [file for file in judged.files if file.outcome is Outcome.CONFLICT]
@@ -167,9 +165,7 @@ def _result(
         culprit=_culprit(engine, judged, in_conflict, culprits),
         conflict=_conflict(engine, in_conflict, command) if in_conflict else None,
         why="; ".join(why),
-        diff=diff_between(engine.quarantine, target_tree, member.before, judged.after)
-        if stands
-        else "",
+        diff=diff_between(engine.quarantine, member.before, judged.after) if stands else "",
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 from tracker.source.lexer import Token, directive_tokens, lex
 
@@ -163,7 +164,7 @@ def _conditions(groups: list[_Group], every: list[Token]) -> tuple[bytes, ...]:
 
 def _is_guard(group: _Group, every: list[Token]) -> bool:
     """The file opens with ``#ifndef NAME``, ``#define NAME`` and this is that group."""
-    pair = [token for token in every if token.text != b"#pragma once"][:2]
+    pair = list(islice((token for token in every if token.text != b"#pragma once"), 2))
     if len(pair) != len(_GUARD) or pair[0].start != group.start or pair[1].kind != "directive":
         return False
     first, second = (directive_tokens(token.text) for token in pair)
