@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import random
-import tarfile
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
+from tests.watch.archived import Tree
 from tests.watch.mutations import Edit, change, restyle
 from tracker import series
 from tracker.bundled import bundled
 from tracker.changed_lines import changed_lines
-from tracker.config import Config, WatchTable, load
+from tracker.config import Config, WatchTable
 from tracker.evidence.watch import RegionResult, RegionStatus, RoutingStatus
 from tracker.progress import SILENT
-from tracker.upstream.archives import obtain
 from tracker.watch.dependencies import dependencies
 from tracker.watch.document import Comparison, compare_files
 
@@ -25,48 +21,6 @@ pytestmark = pytest.mark.archives
 
 SEED = 20261201
 CHANGES, RESTYLES, ROUTING = 45, 30, 15
-_FOLDERS = ("src/", "include/", "tools/mtmd/")
-
-
-@dataclass(frozen=True)
-class Tree:
-    """Files in memory; ``base`` is what it differs from in ``edited``."""
-
-    files: dict[str, bytes]
-    edited: tuple[str, ...] = ()
-
-    def read(self, path: str) -> bytes | None:
-        return self.files.get(path)
-
-    def files_with(self, texts: Sequence[str], *, differing: bool = False) -> list[str]:
-        paths = self.edited if differing else sorted(self.files)
-        wanted = [text.encode() for text in texts]
-        return [path for path in paths if any(text in self.files[path] for text in wanted)]
-
-    def differing(self) -> list[str]:
-        return list(self.edited)
-
-    def having(self, path: str, text: bytes) -> Tree:
-        return Tree({**self.files, path: text}, (path,))
-
-
-@pytest.fixture(scope="module")
-def config() -> Config:
-    return load(Path(__file__).parents[2] / "archives.toml")
-
-
-@pytest.fixture(scope="module")
-def tree(config: Config) -> Tree:
-    """The newest archive's sources that the watch can see."""
-    archive = config.upstream.archives[-1]
-    files: dict[str, bytes] = {}
-    with tarfile.open(obtain(config.upstream.package or "", archive, progress=SILENT)) as tar:
-        for member in tar:
-            path = member.name.partition("vendor/llama.cpp/")[2]
-            if path.startswith(_FOLDERS) and member.isfile():
-                opened = tar.extractfile(member)
-                files[path] = opened.read() if opened is not None else b""
-    return Tree(files)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,9 @@ _ENUM = re.compile(rb"\benum\b[^;{}()]*\{")
 _IMPLEMENTATIONS = (".cpp", ".cc", ".cxx", ".c")
 _FOLDERS = ("", "include", "src")
 _DEPTH = 2
+_LOOK_BACK = 64  # bytes; a longer run of white space counts as a definition
+_BEHIND = re.compile(rb"[\w*&>:]\Z")
+_CALLED = re.compile(rb"(?:\b(?:return|else|case|not|and|or|throw)|&&)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +127,10 @@ class Library:
         return frozenset()
 
     def _named(self, name: str) -> Iterator[Known]:
-        word = name.rpartition("::")[2].encode()
+        word = name.rpartition("::")[2]
         for path, source in self._visible():
-            if word in source:
-                part = focused(source, word.decode())
+            if _may_define(source, word.encode()):
+                part = focused(source, word)
                 for item in outline(part).named(name):
                     yield Known(path, part, item)
 
@@ -164,3 +167,18 @@ class Library:
                     stem = posixpath.splitext(target)[0]
                     yield from (stem + suffix for suffix in _IMPLEMENTATIONS)
                     break
+
+
+def _may_define(source: bytes, word: bytes) -> bool:
+    """``word`` stands somewhere as a definition's name does: behind a type, a star or a scope.
+
+    Cheap: behind ``return``, ``&&`` or other marks it is taken for a call. A function that returns
+    an rvalue reference is therefore not found, and a condition on it stays open.
+    """
+    at = source.find(word)
+    while at >= 0:
+        before = source[max(0, at - _LOOK_BACK) : at].rstrip()
+        if not before or (_BEHIND.search(before) and not _CALLED.search(before)):
+            return True
+        at = source.find(word, at + 1)
+    return False
