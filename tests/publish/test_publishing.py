@@ -312,6 +312,27 @@ def test_a_missing_permission_is_named(publisher: Publisher, ours: Repository) -
     assert "contents: write" in fault.value.next_step
 
 
+def test_a_repository_without_issues_gets_its_pull_request(
+    publisher: Publisher, ours: Repository
+) -> None:
+    """Issues are off: a bump that may go is published, one that may not names the reason."""
+    ours.has_issues = False
+    assert publisher.done(pull()) == [Done.BRANCH, Done.PULL_OPENED]
+    with pytest.raises(EnvironmentFault) as fault:
+        publisher(issue())
+    assert "enable issues" in fault.value.next_step
+
+
+def test_a_deleted_account_is_nobody(
+    publisher: Publisher, ours: Repository, github: FakeGitHub
+) -> None:
+    """An issue of a deleted account has no author, and is not ours."""
+    marker = Marker("default", "x", "y")
+    github.issue("our/node#1", body=f"hello\n\n{marker}", labels=[{"name": LABEL}], user=None)
+    publisher(issue())
+    assert _open(ours) == ([], [1, 2])
+
+
 def test_an_expired_token_is_refused_loudly(
     publisher: Publisher, ours: Repository, github: FakeGitHub
 ) -> None:
@@ -328,10 +349,13 @@ def test_the_default_token_and_its_checks_are_told(
     """Required checks never start on a pull request by the workflow's own token (A03)."""
     ours.required_checks = ["build"]
     (note,) = publisher(pull()).notes
+    assert "starts no checks on it" in ours.pulls[1]["body"]
     assert "no check starts by itself (build will wait for ever)" in note
     github.me = "release-app[bot]"
     publisher(at_rest())
     assert publisher(pull("b10002")).notes == ()
+    assert "starts no checks on it" not in ours.pulls[max(ours.pulls)]["body"]
+    assert "[This run](https://example.invalid/run/1)" in ours.pulls[max(ours.pulls)]["body"]
 
 
 def test_a_quiet_repository_is_warned(publisher: Publisher, ours: Repository) -> None:

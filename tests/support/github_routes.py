@@ -46,7 +46,7 @@ def _thread(
     _fake: FakeGitHub, repository: Repository, groups: Any, _query: Any, _body: Any
 ) -> Reply:
     number = int(groups[0])
-    if not repository.has_issues:
+    if not repository.has_issues and number not in repository.pulls:
         return Reply(410, {"message": "Issues are disabled for this repo"})
     thread = repository.threads.get(number)
     if thread is None:
@@ -203,6 +203,8 @@ def _new_tree(
 def _thread_list(
     _fake: FakeGitHub, repository: Repository, _groups: Any, query: dict[str, str], _body: Any
 ) -> Reply:
+    if not repository.has_issues:
+        return Reply(410, {"message": "Issues are disabled for this repo"})
     wanted = query.get("labels")
     return Reply(
         200,
@@ -252,6 +254,8 @@ def _runs(_fake: FakeGitHub, repository: Repository, _groups: Any, _q: Any, _b: 
 def _new_issue(
     fake: FakeGitHub, repository: Repository, _groups: Any, _query: Any, body: Any
 ) -> Reply:
+    if not repository.has_issues:
+        return Reply(410, {"message": "Issues are disabled for this repo"})
     made = fake.issue(
         f"{repository.name}#{repository.next_number}",
         body["title"],

@@ -50,6 +50,8 @@ _NEXT_STEP = {
     FaultKind.TOKEN_REFUSED: "renew the token in GITHUB_TOKEN",
     FaultKind.FORBIDDEN: "give the job `contents: write`, `pull-requests: write` and "
     "`issues: write`",
+    FaultKind.ISSUES_DISABLED: "enable issues in Settings > General > Features: what needs "
+    "a person is said there",
     FaultKind.NOT_FOUND: "is GITHUB_REPOSITORY right, and may the token see it?",
     FaultKind.RATE_LIMITED: "run it again later",
     FaultKind.SECONDARY_LIMIT: "run it again later",
@@ -169,7 +171,12 @@ class Hub:
         return tuple(sorted(ours, key=lambda thread: -thread.number))
 
     def _issues(self, place: Place, key: str) -> tuple[Thread, ...]:
-        found = self._all(f"{self._at}/issues", {"state": "all", "labels": LABEL})
+        found = self._forge.all_pages(f"{self._at}/issues", {"state": "all", "labels": LABEL})
+        if isinstance(found, Fault):
+            if found.kind is FaultKind.ISSUES_DISABLED:
+                # Then there are none; only opening one is refused, and names the reason.
+                return ()
+            self._stop(found, "the issues")
         threads = [
             self._thread(issue, place.me, key) for issue in found if "pull_request" not in issue
         ]
@@ -179,7 +186,7 @@ class Hub:
     def _thread(self, body: Any, me: str, key: str) -> Thread | None:
         """A thread of ours with that key; what others opened is not ours, whatever it says."""
         marker = marker_of(body.get("body"))
-        if marker is None or marker.key != key or body["user"]["login"] != me:
+        if marker is None or marker.key != key or _login(body) != me:
             return None
         return Thread(
             number=int(body["number"]),
@@ -236,7 +243,7 @@ class Hub:
         return frozenset(
             head
             for comment in comments
-            if comment["user"]["login"] == me
+            if _login(comment) == me
             for head in mark.findall(comment["body"])
         )
 
@@ -426,6 +433,11 @@ class Hub:
             where=f"{self._repository}: {doing}",
             next_step=next_step,
         )
+
+
+def _login(body: Any) -> str:
+    """Who wrote it; "" for an account that was deleted."""
+    return str((body.get("user") or {}).get("login") or "")
 
 
 def _word(key: str) -> str:

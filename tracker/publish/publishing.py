@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from tracker.evidence.publish import Done, PublishDocument, PublishStep
@@ -51,7 +52,8 @@ def publish(
     did: list[PublishStep] = []
     attention = False
     opened = False
-    for proposal in proposals:
+    for bare in proposals:
+        proposal = replace(bare, body=_headed(bare, place, run_url))
         steps = decide(proposal, hub.seen(place, proposal))
         attention = attention or any(isinstance(s, LeaveAlone) and s.needs_attention for s in steps)
         done = [_would(step) for step in steps] if dry_run else hub.do(place, proposal, steps)
@@ -66,6 +68,19 @@ def publish(
         notes=_notes(place, now, opened=opened, state=state),
         last_success=last_success,
     )
+
+
+def _headed(proposal: Proposal, place: Place, run_url: str) -> str:
+    """The body under what its reader must know of how it came here; cut last, so never."""
+    head = []
+    if run_url:
+        head.append(f"> [This run]({run_url}) keeps the checklist and the report as artifacts.")
+    if proposal.kind == "pull" and place.me == WORKFLOW_BOT:
+        head.append(
+            "> It was opened with the workflow's own token, so GitHub starts no checks on it: "
+            "close and reopen it to start them. Build and check below ran in the run itself."
+        )
+    return "\n>\n".join(head) + f"\n\n{proposal.body}" if head else proposal.body
 
 
 def _notes(place: Place, now: datetime, *, opened: bool, state: str) -> tuple[str, ...]:
