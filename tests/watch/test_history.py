@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -15,10 +16,11 @@ from tracker.evidence.history import WatchHistoryDocument
 from tracker.evidence.verdict import Verdict
 from tracker.git.repository import Repository
 from tracker.progress import SILENT
-from tracker.watch import watch, watch_range
+from tracker.watch import first_break, watch, watch_range
 
 WARN = f'{FIND_SLOT} @if "odd token position"'
 OURS = RoutingTable(name="ours", arch="ARCH_OURS")
+KINDS: tuple[Literal["region", "routing"], ...] = ("region", "routing")
 SPLIT = "src/rs/slots.cpp"
 
 
@@ -168,3 +170,41 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     before = state(tmp_path / "up")
     walk(tmp_path / "up", table(FIND_SLOT, routing=(OURS,)), ids)
     assert state(tmp_path / "up") == before
+
+
+def test_a_bisection_names_the_first_break_of_its_kind(tmp_path: Path) -> None:
+    """The oldest commit that changed a region, or an answer, though it was taken back later."""
+    edited = FILES[RECURRENT].replace("cell.pos >= 0", "cell.pos > 0")
+    migrated = FILES[MODEL].replace("new memory_hybrid(", "new memory_hybrid_idx(")
+    ids = build(
+        tmp_path / "up",
+        [
+            FILES,
+            {KV: "int x;\n"},
+            Step({RECURRENT: edited}, "stricter (#7)"),
+            {RECURRENT: FILES[RECURRENT]},
+            {MODEL: migrated},
+        ],
+    )
+    with Repository.open(tmp_path / "up") as repository:
+        region, routing = (
+            first_break(
+                repository,
+                table(FIND_SLOT, routing=(OURS,)),
+                until=until,
+                from_=ids[0],
+                to=ids[-1],
+                progress=SILENT,
+            )
+            for until in KINDS
+        )
+        nothing = first_break(
+            repository, table(FIND_SLOT), until="region", from_=ids[0], to=ids[1], progress=SILENT
+        )
+    assert region.first == ids[2]
+    assert region.last_before == ids[1]
+    assert region.commit not in (None, "unknown")
+    assert routing.first == ids[4]
+    assert routing.items == ("routing:ours/default",)
+    assert "memory_hybrid_idx" in routing.after
+    assert (nothing.commit, nothing.first, nothing.verdict) == (None, None, Verdict.OK)

@@ -9,6 +9,7 @@ import typer
 from tracker.cli.series_options import Json, SeriesFolder, Upstream, opened
 from tracker.cli.session import finish, session
 from tracker.cli.sweep import Range, ends
+from tracker.cli.watch import watched
 from tracker.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 EPILOG = """Examples:
 
 `lloyal-track bisect b9581..master --until rebase`: the first revision where a patch is not clean.
+
+`lloyal-track bisect b9581..master --until routing`: the first where a memory class differs.
 """
 
 
@@ -35,12 +38,15 @@ def bisect(
     from tracker import series as room
 
     start, end = ends(revisions)
+    this = session(context)
+    if until in ("region", "routing"):
+        found = watched(this, until, start, end, upstream)
+        finish(found, json=json, show=lambda: text(found))
     if until != "rebase":
         raise UsageError(
             f"bisect --until {until} is not built yet",
             next_step="`lloyal-track watch A..B` finds the break points of regions and routing",
         )
-    this = session(context)
     with this.progress() as progress, opened(this, series, upstream) as bench:
         progress.stage("bisect")
         document = room.bisect(

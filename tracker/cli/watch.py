@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from tracker.cli.series_options import Json, Upstream
-from tracker.cli.session import finish, session
+from tracker.cli.session import Session, finish, session
 from tracker.cli.sweep import ends
 from tracker.errors import UsageError
 
 if TYPE_CHECKING:
     from tracker.config import Config
     from tracker.evidence.history import BreakPoint, WatchHistoryDocument
+    from tracker.evidence.sweep import BisectDocument
     from tracker.evidence.watch import (
         RegionResult,
         RoutingResult,
@@ -81,6 +82,25 @@ def watch(
             touched=changed_lines(series.read_series(config.series_dir)),
         )
     finish(document, json=json, show=lambda: text(document, diff=diff))
+
+
+def watched(
+    this: Session, until: Literal["region", "routing"], start: str, end: str, upstream: Upstream
+) -> BisectDocument:
+    """What ``bisect --until region|routing`` finds."""
+    from tracker.watch import first_break
+
+    config = this.config()
+    with this.progress() as progress, _repository(config, upstream) as repository:
+        progress.stage("bisect")
+        return first_break(
+            repository,
+            config.watch,
+            until=until,
+            from_=_commit(start, config, repository),
+            to=_commit(end, config, repository),
+            progress=progress,
+        )
 
 
 @contextmanager

@@ -6,6 +6,7 @@ is never reported as unchanged.
 
 from tracker.watch.dependencies import Touched
 from tracker.watch.document import watch
+from tracker.watch.first import first_break
 from tracker.watch.history import watch_range
 
-__all__ = ["Touched", "watch", "watch_range"]
+__all__ = ["Touched", "first_break", "watch", "watch_range"]
