@@ -20,11 +20,13 @@ def test_five_weeks(weekly: Weekly) -> None:
     assert first["bump"].outputs["outcome"] == "moved"
     assert first["bump"].outputs["to"] == "b101"
 
-    before = weekly.ours.git.refs[_LIVING]
+    before = (weekly.ours.git.refs[_LIVING], dict(weekly.ours.pulls[1]))
+    seen = len(weekly.github.requests)
     assert weekly.results() == _GOOD
     assert weekly.opened() == ([1], [])
-    assert weekly.ours.git.refs[_LIVING] == before
-    assert weekly.ours.texts(1) == []
+    assert (weekly.ours.git.refs[_LIVING], weekly.ours.pulls[1]) == before
+    written = [r.path for r in weekly.github.requests[seen:] if r.method != "GET"]
+    assert written == ["/graphql"]
 
     weekly.upstream_moves(f"#include <stdio.h>\n{SLOTS}", "another include (#8)", tag="b102")
     assert weekly.results() == _GOOD

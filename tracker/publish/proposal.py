@@ -6,8 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec.structs import replace
+
 from tracker.evidence.base import digest
 from tracker.evidence.bump import BumpDocument
+from tracker.evidence.item import Item
+from tracker.evidence.tickets import TicketOutcome, TicketsDocument
 from tracker.evidence.verdict import Status
 
 # Unknown there means that nobody was asked yet, not that the target is red.
@@ -67,10 +71,8 @@ def propose(
 ) -> Proposal:
     """The proposal that a bump's evidence makes. ``body``: its checklist in Markdown."""
     found = digest(
-        [
-            (item.id, item.status, item.blocking, item.summary, item.evidence, item.accepted)
-            for item in document.items
-        ],
+        [_finding(item) for item in document.items if item.kind != "ticket"],
+        _standings(document.tickets),
         document.from_.commit,
         document.to.commit,
         [change.meaning for change in files],
@@ -114,6 +116,25 @@ def propose(
         files=files,
         draft=red,
     )
+
+
+def _finding(item: Item) -> tuple[object, ...]:
+    return (item.id, item.status, item.blocking, item.summary, item.evidence, item.accepted)
+
+
+def _standings(polled: TicketsDocument | None) -> list[tuple[object, ...]]:
+    """How the tickets stand, not what was new of them.
+
+    News of one week is none the next. If it counted, the body would be written again to take the
+    news away before anybody read it.
+    """
+    found: list[tuple[object, ...]] = []
+    for ticket in polled.tickets if polled else ():
+        state = ticket.state
+        undated = replace(state, polled_at="", updated_at="") if state else None
+        lost = ticket.outcome in (TicketOutcome.GONE, TicketOutcome.TRANSFERRED)
+        found.append((ticket.key, undated, lost and ticket.why, ticket.resolution, ticket.pulls))
+    return found
 
 
 def broken(*, key: str, run_url: str, why: str) -> Proposal:
