@@ -19,7 +19,7 @@ from tracker.evidence.base import digest, to_json
 from tracker.evidence.build import BuildDocument, Variant
 from tracker.evidence.bump import BumpDocument, Provenance
 from tracker.evidence.check import CheckDocument
-from tracker.evidence.pins import PinMove
+from tracker.evidence.pins import PinMove, PinRead
 from tracker.evidence.rebase import RebaseDocument
 from tracker.evidence.revision import Revision
 from tracker.evidence.tickets import TicketsDocument
@@ -99,9 +99,9 @@ class _Run:
 
     def document(self) -> BumpDocument:
         started, clock = datetime.now(UTC), time.monotonic()
-        reads = pins.read_pins(self.config)
         start = pins.pinned_revision(self.config, self.repository)
         target = upstream.resolve(self.repository, self.request.to, self.config)
+        reads = pins.read_pins(self.config, self.repository, target)
         queue = series.read_series(self.config.series_dir)
         with Quarantine(self.repository, self.state.quarantine) as quarantine:
             rebased = self._rebase(queue, quarantine, start, target)
@@ -126,7 +126,7 @@ class _Run:
         items = decisions.apply(items, (*decided_before, *decided))
         forbidden_by = report.forbidden_by(items)
         move = PinMove(
-            outcome=self._outcome(start, target, forbidden_by),
+            outcome=self._outcome(reads, start, target, forbidden_by),
             from_=start,
             to=target,
             forbidden_by=forbidden_by,
@@ -156,7 +156,7 @@ class _Run:
             decisions.record(decisions.path_of(self.config), decided)
         if move.outcome == "moved":
             self.progress.stage("pin")
-            pins.move_pins(self.config, target, series.series_digest(queue))
+            pins.move_pins(self.config, self.state, target, series.series_digest(queue))
         return document
 
     def _rebase(
@@ -237,11 +237,15 @@ class _Run:
         return done
 
     def _outcome(
-        self, start: Revision, target: Revision, forbidden_by: tuple[str, ...]
+        self,
+        reads: tuple[PinRead, ...],
+        start: Revision,
+        target: Revision,
+        forbidden_by: tuple[str, ...],
     ) -> Literal["moved", "would-move", "already-there", "forbidden"]:
         if forbidden_by:
             return "forbidden"
-        if start.commit == target.commit:
+        if {start.commit, *(read.commit for read in reads)} == {target.commit}:
             return "already-there"
         return "would-move" if self.request.dry_run else "moved"
 

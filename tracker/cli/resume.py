@@ -15,16 +15,23 @@ if TYPE_CHECKING:
 
 EPILOG = """Examples:
 
-`lloyal-track resume`: after the files of a conflict were edited.
+`lloyal-track resume`: after the files of a conflict were edited, or after a move was killed.
 """
 
 
 def resume(context: typer.Context, json: Json = False) -> None:
-    """Go on after a conflict: keep what you made of it, and carry on with the series."""
+    """Finish what was interrupted: a move of pins, or a series after you resolved its conflict."""
+    from tracker import pins
     from tracker.statedir import StateDir
 
     this = session(context)
-    _rebase(this, StateDir(this.config().state_dir), json=json)
+    state = StateDir(this.config().state_dir)
+    with state.locked():
+        moved = pins.resume(state)
+    if moved is None:
+        _rebase(this, state, json=json)
+    else:
+        typer.echo(f"the move to {moved} is finished; every pin says so")
 
 
 def _rebase(this: Session, state: StateDir, *, json: bool) -> None:

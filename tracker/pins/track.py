@@ -45,8 +45,12 @@ def commit_in(path: Path) -> str | None:
     return commit
 
 
-def content_after(path: Path, to: Revision, series_digest: str, date: str) -> bytes:
-    """What the file holds once it names ``to``. ``date``: of the move, ISO 8601.
+def content_after(
+    path: Path, content: bytes | None, to: Revision, series_digest: str, date: str
+) -> bytes:
+    """What the file holds once it names ``to``; ``content``: what it holds now, None for no file.
+
+    ``date``: of the move, ISO 8601.
 
     A mirror's own id is marked by ``source = "archive"``, with upstream's id beside it.
 
@@ -56,7 +60,7 @@ def content_after(path: Path, to: Revision, series_digest: str, date: str) -> by
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    text = path.read_text(encoding="utf-8") if path.exists() else _HEAD
+    text = content.decode("utf-8") if content is not None else _HEAD
     try:
         document = tomlkit.parse(text)
     except TOMLKitError as fault:

@@ -19,6 +19,8 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
     for pin in stages.pins:
         if pin.value is None:
             status, said = Status.FAIL, f"cannot be read: {pin.why or 'no value found'}"
+        elif pin.obstacle:
+            status, said = Status.FAIL, f"says {pin.value}, and cannot be moved: {pin.obstacle}"
         elif pin.why:
             status, said = Status.ATTENTION, f"says {pin.value}: {pin.why}"
         else:
@@ -28,7 +30,7 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
                 id=f"pin:{pin.name}",
                 title=pin.path,
                 status=status,
-                blocking=pin.value is None,
+                blocking=pin.value is None or bool(pin.obstacle),
                 summary=said,
                 reproduce=command,
             )

@@ -1,0 +1,100 @@
+"""Moves every configured pin to one revision, in one transaction."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tracker.config import Config, PinTable
+from tracker.errors import OperationOpen
+from tracker.evidence.revision import Revision
+from tracker.pins import kinds, submodule, track, transaction
+from tracker.pins.forms import in_same_form
+from tracker.pins.reading import path_of
+from tracker.statedir import StateDir
+
+
+def refuse_open_operation(state: StateDir) -> None:
+    """What was interrupted is finished or undone before anything else.
+
+    Raises:
+        OperationOpen: ``operation.json`` is there.
+    """
+    if state.operation.exists():
+        raise OperationOpen(
+            "an operation was not finished",
+            where=str(state.operation),
+            next_step="`lloyal-track resume` finishes it, `lloyal-track abort` undoes it",
+        )
+
+
+def move_pins(config: Config, state: StateDir, to: Revision, series_digest: str) -> None:
+    """Every pin names ``to``, or every pin is as it was.
+
+    Raises:
+        ConfigError: a pin cannot name ``to`` in its form, or cannot be read.
+        EnvironmentFault: a pin cannot be written.
+    """
+    date = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    old: dict[Path, bytes | None] = {}
+    new: dict[Path, bytes] = {}
+    for table in config.pins:
+        path = _written(config, table)
+        if path not in old:
+            old[path] = path.read_bytes() if path.exists() else None
+        # Several pins may stand in one file: each goes on from what the one before made of it.
+        content = new.get(path, old[path])
+        new[path] = _content(config, table, path, content, to, series_digest, date)
+    changes = [
+        transaction.Change(path, old[path], content)
+        for path, content in new.items()
+        if content != old[path]
+    ]
+    transaction.commit(state, changes, to.name)
+
+
+def resume(state: StateDir) -> str | None:
+    """Finish an interrupted move; what it led to, None if there is none.
+
+    Raises:
+        UsageError: a pin was changed by somebody else since, or the journal is damaged.
+        EnvironmentFault: a pin cannot be written.
+    """
+    journal = transaction.open_journal(state)
+    if journal is not None:
+        transaction.finish(state, journal, "new")
+    return journal.to if journal else None
+
+
+def abort(state: StateDir) -> str | None:
+    """Undo an interrupted move; as ``resume``."""
+    journal = transaction.open_journal(state)
+    if journal is not None:
+        transaction.finish(state, journal, "old")
+    return journal.to if journal else None
+
+
+def _written(config: Config, table: PinTable) -> Path:
+    """The file that changes when the pin moves."""
+    if table.kind == "submodule":
+        return submodule.index_file(config.base / table.repository)
+    return path_of(config, table)
+
+
+def _content(
+    config: Config,
+    table: PinTable,
+    path: Path,
+    content: bytes | None,
+    to: Revision,
+    series_digest: str,
+    date: str,
+) -> bytes:
+    if table.kind == "track":
+        return track.content_after(path, content, to, series_digest, date)
+    if table.kind == "submodule":
+        repository = config.base / table.repository
+        value = in_same_form(submodule.gitlink(repository, table.path), to, table.path)
+        return submodule.index_after(repository, content or b"", table.path, value)
+    value = kinds.value_of(table, content or b"")
+    return kinds.rewritten(table, content or b"", in_same_form(value, to, str(path)))
