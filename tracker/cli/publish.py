@@ -90,7 +90,7 @@ def publish(
         now=datetime.now(UTC),
         dry_run=dry_run,
         run_url=run_url,
-        workflow=_workflow(),
+        workflow=_workflow(config),
     )
     _summarise(document, published)
     finish(published, json=json, show=lambda: _shown(published))
@@ -109,10 +109,17 @@ def _run_url() -> str:
     return f"{parts[0]}/{parts[1]}/actions/runs/{parts[2]}" if all(parts) else ""
 
 
-def _workflow() -> str:
-    """The file name of the running workflow, from ``owner/repo/.github/workflows/x.yml@ref``."""
+def _workflow(config: Config) -> str:
+    """The file name of the scheduled workflow: the running one, else the one that publishes."""
+    # owner/repo/.github/workflows/x.yml@ref
     found = re.search(r"\.github/workflows/([\w.-]+)@", os.environ.get("GITHUB_WORKFLOW_REF", ""))
-    return found.group(1) if found else ""
+    if found:
+        return found.group(1)
+    for folder in (config.base, *config.base.parents):
+        for file in sorted(folder.glob(".github/workflows/*.y*ml")):
+            if "stage: publish" in file.read_text(encoding="utf-8", errors="replace"):
+                return file.name
+    return ""
 
 
 def _origin(config: Config) -> str:
