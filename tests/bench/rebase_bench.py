@@ -33,6 +33,7 @@ from tracker.series.sweeping import Swept, sweep_range
 
 REVISIONS = 1160
 _FILES = 2800
+_FILES_A_COMMIT = 4  # as in llama.cpp: 4.2 over 1,160 first-parent commits until 2026-03
 Result = TypeVar("Result")
 
 
@@ -93,15 +94,17 @@ def _generated(place: Path) -> History:
     }
     now = dict(pin)
     for number in range(1, 8 * REVISIONS + 1):
-        path, change = events.get(number, (None, None))
-        if path is None or change is None:
-            path = paths[random.randrange(200, _FILES)]
-            now[path] = _source(random.randrange(10**6))
-        else:
+        changed: dict[str, File] = {
+            paths[random.randrange(200, _FILES)]: _source(random.randrange(10**6))
+            for _ in range(_FILES_A_COMMIT)
+        }
+        if number in events:
+            path, change = events[number]
             content = now[path]
             assert isinstance(content, bytes)
-            now[path] = change(content)
-        steps.append(Step({path: now[path]}, subject=f"change {number} (#{number})"))
+            changed[path] = change(content)
+        now.update(changed)
+        steps.append(Step(changed, subject=f"change {number} (#{number})"))
     ids = build(place / "upstream.git", steps)
     series = place / "series"
     series.mkdir()

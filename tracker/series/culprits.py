@@ -12,7 +12,7 @@ from typing import Literal
 from tracker.evidence.rebase import Culprit
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
-from tracker.series.history import Touch, touches
+from tracker.series.history import Touch, list_range
 from tracker.series.merging import Merger, Triple
 
 
@@ -70,7 +70,7 @@ class Culprits:
         if path not in self._touches:
             found = [
                 (touch, slot.oid if slot is not None else None)
-                for touch in touches(self._repository, self._from, self._onto, [path])
+                for touch in list_range(self._repository, self._from, self._onto, [path]).touches
                 if path in touch.changes
                 for slot in [touch.changes[path]]
             ]

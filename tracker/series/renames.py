@@ -8,12 +8,12 @@ the two trees are compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
-from tracker.series.history import Touch, touches
+from tracker.series.history import Touch, list_range
 
 _LIMIT = "-l4000"  # candidates; beyond it git looks for exact copies only
 
@@ -50,7 +50,10 @@ def _candidates(quarantine: Quarantine, old: str, new: str) -> list[str]:
 
 
 class Trail:
-    """Follows files along the first-parent line ``start..end``."""
+    """Follows files along the first-parent line ``start..end``.
+
+    ``commits``: every commit of it, oldest first, once ``walk`` was called.
+    """
 
     def __init__(
         self, repository: Repository, quarantine: Quarantine, start: str, end: str
@@ -58,6 +61,7 @@ class Trail:
         self._repository, self._quarantine = repository, quarantine
         self._start, self._end = start, end
         self._at: dict[str, dict[str, Move]] = {}
+        self.commits: tuple[str, ...] = ()
 
     def walk(self, paths: Iterable[str]) -> list[tuple[Touch, Mapping[str, Move]]]:
         """Every commit that touches one of ``paths``, under whatever name, oldest first; with the
@@ -66,14 +70,15 @@ class Trail:
         wanted = set(paths)
         names = set(wanted)
         while True:
-            listed = touches(self._repository, self._start, self._end, names)
-            steps, met = self._follow(listed, wanted)
+            listed = list_range(self._repository, self._start, self._end, names)
+            self.commits = listed.commits
+            steps, met = self._follow(listed.touches, wanted)
             if met <= names:
                 return steps
             names |= met
 
     def _follow(
-        self, listed: list[Touch], wanted: set[str]
+        self, listed: Sequence[Touch], wanted: set[str]
     ) -> tuple[list[tuple[Touch, Mapping[str, Move]]], set[str]]:
         moves: dict[str, Move] = {}
         steps: list[tuple[Touch, Mapping[str, Move]]] = []

@@ -20,7 +20,7 @@ from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.progress import Progress
 from tracker.series.engine import Engine, MemberJudged, Target
-from tracker.series.history import Touch, line_of_commits
+from tracker.series.history import Touch
 from tracker.series.pinned import touched_paths
 from tracker.series.reading import Series
 from tracker.series.rebasing import lacks
@@ -105,11 +105,11 @@ def sweep_range(
     progress: Progress,
 ) -> Swept:
     """Like :func:`sweep` with full ids, returning every revision's answers."""
-    commits = _line(repository, start, end)
     engine = Engine(quarantine, series, repository.tree(start), Resolutions(series.folder))
     states = _States(repository, engine, start, end)
-    index = {commit: number for number, commit in enumerate(commits)}
     cuts = states.cuts()
+    commits = states.line()
+    index = {commit: number for number, commit in enumerate(commits)}
     wanted: dict[tuple[object, ...], Target] = {}
     keys: list[tuple[int, Touch | None, tuple[object, ...]]] = []
     for touch, target in cuts:
@@ -148,9 +148,10 @@ def bisect(
         UsageError: a revision is unknown, or ``from_`` does not lead to ``to``.
     """
     start, end = repository.resolve(from_), repository.resolve(to)
-    commits = _line(repository, start, end)
     engine = Engine(quarantine, series, repository.tree(start), Resolutions(series.folder))
-    cuts = _States(repository, engine, start, end).cuts()
+    states = _States(repository, engine, start, end)
+    cuts = states.cuts()
+    commits = states.line()
     tried: dict[int, tuple[Answer, ...]] = {}
 
     def clean(number: int) -> bool:
@@ -206,23 +207,13 @@ def bisect(
     )
 
 
-def _line(repository: Repository, start: str, end: str) -> list[str]:
-    commits = line_of_commits(repository, start, end)
-    if start != end and not commits:
-        raise UsageError(
-            "the range is empty: its end is not newer than its start",
-            where=f"{start}..{end}",
-            next_step="give the older revision first",
-        )
-    return [start, *commits]
-
-
 class _States:
     """The files of the series along the range, wherever upstream moved them."""
 
     def __init__(self, repository: Repository, engine: Engine, start: str, end: str) -> None:
         self._repository, self._engine = repository, engine
         self._start, self._end = start, end
+        self._trail = Trail(repository, engine.quarantine, start, end)
 
     def cuts(self) -> list[tuple[Touch | None, Target]]:
         """The start, then every commit that touches a file of the series, with what it left."""
@@ -232,8 +223,7 @@ class _States:
         cuts: list[tuple[Touch | None, Target]] = [
             (None, self._target(Tree(files), {}, self._start, needs=needs))
         ]
-        trail = Trail(self._repository, engine.quarantine, self._start, self._end)
-        for touch, moves in trail.walk(engine.paths | self._absent_folders()):
+        for touch, moves in self._trail.walk(engine.paths | self._absent_folders()):
             files = {**files, **touch.changes}
             cuts.append((touch, self._target(Tree(files), moves, touch.commit, needs=needs)))
         return cuts
@@ -257,6 +247,20 @@ class _States:
             return Target(tree, moves)
         whole = self._repository.tree(commit)
         return Target(tree, moves, lambda name: lacks(self._engine.quarantine, whole, name))
+
+    def line(self) -> list[str]:
+        """The start and every commit of the range; call ``cuts`` first.
+
+        Raises:
+            UsageError: the end is not newer than the start.
+        """
+        if self._start != self._end and not self._trail.commits:
+            raise UsageError(
+                "the range is empty: its end is not newer than its start",
+                where=f"{self._start}..{self._end}",
+                next_step="give the older revision first",
+            )
+        return [self._start, *self._trail.commits]
 
     def key(self, target: Target) -> tuple[object, ...]:
         """Two targets with the same key have the same answer."""
