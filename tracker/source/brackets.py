@@ -8,6 +8,7 @@ has no partner, the place is remembered: no range that holds it may be called re
 
 from __future__ import annotations
 
+import bisect
 import re
 from dataclasses import dataclass, field
 from itertools import islice
@@ -43,6 +44,11 @@ class Brackets:
                 break
             found = guards
         return found
+
+    def live(self, offset: int) -> bool:
+        """The byte offset starts a token that the preprocessor may keep."""
+        place = bisect.bisect_left(self.code, offset, key=lambda token: token.start)
+        return place < len(self.code) and self.code[place].start == offset
 
     def sound(self, start: int, end: int) -> bool:
         """No bracket or branch between the byte offsets is in doubt."""

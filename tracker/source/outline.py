@@ -125,7 +125,7 @@ class _Reading:
     def _checked(self, proposed: Proposed) -> Definition | None:
         """The proposal with a range that the brackets confirm or correct; None: dead code."""
         start, end, body = proposed.start, proposed.end, proposed.body
-        if not self._is_live(start if body is None else body):
+        if not self.matched.live(start if body is None else body):
             return None
         reliable = self.matched.sound(start, end)
         if body is None:
@@ -153,12 +153,6 @@ class _Reading:
         opening = item.start - (self.source.rfind(b"\n", 0, item.start) + 1)
         closing = item.end - 1 - (self.source.rfind(b"\n", 0, item.end) + 1)
         return opening == closing
-
-    def _is_live(self, offset: int) -> bool:
-        """The byte offset starts a token that the preprocessor may keep."""
-        code = self.matched.code
-        place = bisect.bisect_left(code, offset, key=lambda token: token.start)
-        return place < len(code) and code[place].start == offset
 
     def _definition(
         self, item: Proposed | Scanned, first: int, last: int, *, reliable: bool

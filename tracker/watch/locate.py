@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tracker.source import Definition, Kind, focused, outline, tokens
+from tracker.source.brackets import brackets
 from tracker.watch.selector import Selector
 from tracker.watch.snapshot import Files
 from tracker.watch.statements import anchored, fields, signature
@@ -151,6 +152,7 @@ def _inside(
     pieces: list[Piece] = []
     for item in chosen:
         text = source[item.first : item.last]
+        matched = brackets(text)
         if selector.part == "fields":
             parts = fields(text)
         elif selector.part == "signature":
@@ -160,9 +162,12 @@ def _inside(
             parts, fault = anchored(text, selector.anchor, selector.literal)
             doubt = doubt or fault
         for begin, end in parts:
+            if not matched.live(begin):
+                continue
+            guards = (*item.guards, *matched.guard_at(begin))
             first = item.start + text.count(b"\n", 0, begin)
             last = item.start + text.count(b"\n", 0, max(end - 1, begin))
-            pieces.append(Piece(first, last, text[begin:end], item.guards))
+            pieces.append(Piece(first, last, text[begin:end], guards))
     if not pieces and doubt:
         return tuple(_piece(item, source) for item in chosen), doubt
     return tuple(pieces), doubt

@@ -56,7 +56,7 @@ def anchored(text: bytes, anchor: Anchor, literal: str) -> tuple[list[Range], st
 
 
 def fields(text: bytes) -> list[Range]:
-    """The data members of a type, or the enumerators of an enum, in order."""
+    """The data members of a type and of types inside it, or the enumerators, in order."""
     root = parse(text).root_node
     body = next(
         (n for n in _walk(root) if n.type in {"field_declaration_list", "enumerator_list"}), None
@@ -72,6 +72,10 @@ def _members(body: Node) -> list[Node]:
     found: list[Node] = []
     for child in body.named_children:
         if child.type == "field_declaration":
+            inner = _named_type(child)
+            if inner is not None:
+                found.extend(_members(inner))
+                continue
             declarator = child.child_by_field_name("declarator")
             if declarator is None or not any(
                 n.type == "function_declarator" and n.parent is not None and _is_method(n)
@@ -83,6 +87,19 @@ def _members(body: Node) -> list[Node]:
         elif child.type == "ERROR":
             found.append(child)
     return found
+
+
+def _named_type(declaration: Node) -> Node | None:
+    """The body of ``struct inner { ... };``, whose members count, its methods do not.
+
+    An unnamed struct or union is itself a member.
+    """
+    specified = declaration.child_by_field_name("type")
+    if declaration.child_by_field_name("declarator") is not None or specified is None:
+        return None
+    if specified.child_by_field_name("name") is None:
+        return None
+    return specified.child_by_field_name("body")
 
 
 def _is_method(function: Node) -> bool:

@@ -1,0 +1,69 @@
+"""Leaving out what cannot matter never changes an answer."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.watch.archived import archived
+from tracker.source import Kind, focused, is_cpp, outline
+
+PARTS = [
+    b"void f() { a; }\n",
+    b"struct s { int f; };\n",
+    b"typedef struct { int x; } f;\n",
+    b"#ifdef A\nvoid f(int) { }\n#else\nvoid f() { b; }\n#endif\n",
+    b"#if 0\nvoid f() { dead(; }\n#endif\n",
+    b"// void f() { no }\n",
+    b'const char * t = R"(void f() { )";\n',
+    b"namespace n { void f() { c; } void g() { } }\n",
+    b"int x = 1'000; char c = '{'; char d = '\"';\n",
+    b"#define f(x) { x\n",
+    b"void g() { f(); }\n",
+    b"enum e { f, h };\n",
+]
+
+
+def named(source: bytes, name: str) -> list[tuple[object, ...]]:
+    return [
+        (d.kind, d.name, d.start, d.end, source[d.first : d.last], d.guards, d.reliable)
+        for d in outline(source).named(name)
+    ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), max_size=8))
+def test_a_focused_file_defines_the_same(parts: list[bytes]) -> None:
+    """Whatever stands around it, a name has the same definitions at the same lines."""
+    source = b"".join(parts)
+    for name in ("f", "s", "n::f", "g", "e"):
+        assert named(focused(source, name.rpartition("::")[2]), name) == named(source, name)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([*PARTS, b"}", b"{", b"#endif\n", b"#if X\n", b'"', b"/*"])))
+def test_broken_files_never_raise(parts: list[bytes]) -> None:
+    """Unbalanced braces, branches, quotes and comments are an answer too."""
+    source = b"".join(parts)
+    assert focused(source, "f").count(b"\n") == source.count(b"\n")
+    outline(focused(source, "f"))
+
+
+@pytest.mark.archives
+def test_real_files_define_the_same_in_focus() -> None:
+    """Of real sources, 400 definitions taken by a seed are found alike in the whole file."""
+    files = archived("0.3.36").files
+    random_ = random.Random(5)  # noqa: S311
+    paths = [path for path in sorted(files) if is_cpp(path) and len(files[path]) < 200_000]
+    kinds = {Kind.FUNCTION, Kind.TYPE, Kind.ENUM, Kind.MACRO}
+    wrong: list[str] = []
+    for path in random_.sample(paths, 100):
+        source = files[path]
+        defined = [d.name for d in outline(source).definitions if d.kind in kinds]
+        for name in random_.sample(defined, min(4, len(defined))):
+            if named(focused(source, name.rpartition("::")[2]), name) != named(source, name):
+                wrong.append(f"{path}: {name}")
+    assert not wrong, "\n".join(wrong)
