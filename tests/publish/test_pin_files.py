@@ -12,7 +12,7 @@ from tests.support.small_repository import SmallRepository
 from tracker import config as configuration
 from tracker.config import Config
 from tracker.errors import ConfigError, UsageError
-from tracker.publish.pin_files import changes, only_versions_differ, top_of, tracked_pins
+from tracker.publish.pin_files import changes, left_out, only_versions_differ, top_of, tracked_pins
 
 _CMAKE = 'set(LLAMA_TAG "b9581")\nfetch(https://example.invalid/b9581.tar.gz)\n'
 _CONFIG = """
@@ -76,6 +76,7 @@ def test_only_tracked_pins_of_this_repository_count(used: Config) -> None:
     """A pin that git ignores, or of a sister repository, is not published here."""
     found = tracked_pins(used, used.base)
     assert [path for _, path in found] == ["vendor/pin.toml", "CMakeLists.txt", "core"]
+    assert [note.split()[2] for note in left_out(used, used.base)] == ["scratch", "sister"]
 
 
 def test_moved_pins_become_changes(used: Config, handed: Path) -> None:

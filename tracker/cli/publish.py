@@ -63,6 +63,7 @@ def publish(
     """
     from tracker.cli.last import last_bump
     from tracker.forge.access import from_environment
+    from tracker.publish.pin_files import left_out, top_of
     from tracker.publish.proposal import broken, mended
     from tracker.publish.publishing import publish as run
     from tracker.statedir import StateDir
@@ -75,6 +76,7 @@ def publish(
         _handed_over(config, last_bump(state.bump), state.evidence, hand_over)
         return
     proposals: tuple[Proposal, ...]
+    notes: tuple[str, ...] = ()
     document: BumpDocument | None = None
     if from_ is not None and failed is None and not (from_ / "bump.json").is_file():
         failed = "The job that builds and checks left no evidence."
@@ -83,6 +85,8 @@ def publish(
     else:
         document = last_bump(from_ / "bump.json" if from_ else state.bump)
         proposals = (_proposed(config, document, key, from_), mended(key=key))
+        if proposals[0].kind == "pull":
+            notes = left_out(config, top_of(config.base.resolve()))
     published = run(
         proposals,
         repository=repository or _origin(config),
@@ -91,6 +95,7 @@ def publish(
         dry_run=dry_run,
         run_url=run_url,
         workflow=_workflow(config),
+        notes=notes,
     )
     _summarise(document, published)
     finish(published, json=json, show=lambda: _shown(published))

@@ -59,6 +59,16 @@ def tracked_pins(config: Config, top: Path) -> tuple[tuple[PinTable, str], ...]:
     return tuple(found)
 
 
+def left_out(config: Config, top: Path) -> tuple[str, ...]:
+    """A note for each pin that a pull request to this repository cannot move."""
+    here = {table.name for table, _ in tracked_pins(config, top)}
+    return tuple(
+        f"the pin {table.name} ({table.path}) is not in this repository's git: move it there"
+        for table in config.pins
+        if table.name not in here
+    )
+
+
 def changes(
     config: Config, document: BumpDocument, top: Path, handed_over: Path | None
 ) -> tuple[FileChange, ...]:

@@ -39,10 +39,12 @@ def publish(
     dry_run: bool = False,
     run_url: str = "",
     workflow: str = "",
+    notes: tuple[str, ...] = (),
 ) -> PublishDocument:
     """Make the forge say what ``proposals`` say. ``dry_run``: decide only.
 
-    ``workflow``: file name of the scheduled workflow, whose health is told too.
+    ``workflow``: file name of the scheduled workflow, whose health is told too. ``notes``: what the
+    caller has to say besides.
 
     Raises:
         EnvironmentFault: no token, or GitHub refuses; what was done before stays.
@@ -65,7 +67,7 @@ def publish(
         repository=repository,
         dry_run=dry_run,
         steps=tuple(did),
-        notes=_notes(place, now, opened=opened, state=state),
+        notes=(*notes, *_notes(place, now, opened=opened, state=state)),
         last_success=last_success,
     )
 
