@@ -179,6 +179,16 @@ def test_a_transferred_issue_is_not_shown_as_the_one_watched(
     assert document.verdict is Verdict.ATTENTION
 
 
+def test_a_transfer_that_keeps_its_number_is_one(github: FakeGitHub, poll: Poll) -> None:
+    """The number is the same, the repository is not the renamed one: it was transferred."""
+    github.issue("up/core#1")
+    github.repository("up/core")
+    github.transfer("up/core#1", "up/other#1")
+    (ticket,) = poll("up/core#1").tickets
+    assert ticket.outcome is TicketOutcome.TRANSFERRED
+    assert "up/other#1" in ticket.why
+
+
 def test_a_moved_repository_is_one_project(github: FakeGitHub, poll: Poll) -> None:
     """The old and the new name are one row; the new one is recorded and suggested (H16)."""
     github.issue("old/core#1", "a warning")
