@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +11,7 @@ import pytest
 
 from tests.support import github_fake
 from tests.support.github_fake import TOKEN, FakeGitHub
+from tests.support.tool import run_tool
 from tracker.bundled import bundled
 
 _CONFIG = """\
@@ -37,40 +35,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _run(
-    folder: Path, url: str, *arguments: str, token: str = TOKEN
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tracker", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-            "GITHUB_API_URL": url,
-            "GITHUB_TOKEN": token,
-            "NO_PROXY": "127.0.0.1",
-        },
-    )
-
-
 def test_news_is_exit_1_and_no_news_exit_0(folder: Path, github: FakeGitHub) -> None:
     """First seen is news; the second time there is none; the document fits its schema."""
     github.issue("up/core#1", "a | warning\u202e")
-    first = _run(folder, github.url, "poll", "--json")
+    first = run_tool(folder, github.url, "poll", "--json")
     document = json.loads(first.stdout)
     jsonschema.validate(document, json.loads((bundled("schemas") / "poll-1.json").read_bytes()))
     assert (first.returncode, document["verdict"]) == (1, "attention")
-    second = _run(folder, github.url, "-q", "poll")
+    second = run_tool(folder, github.url, "-q", "poll")
     assert (second.returncode, second.stderr) == (0, "")
     assert "a | warning\n" in second.stdout
 
 
 def test_without_a_network_it_says_so(folder: Path) -> None:
     """Exit 1, "not polled, because ...", no traceback, no file."""
-    done = _run(folder, "http://127.0.0.1:1", "-q", "poll")
+    done = run_tool(folder, "http://127.0.0.1:1", "-q", "poll")
     assert done.returncode == 1
     assert "not polled, because no network: 127.0.0.1 cannot be reached" in done.stdout
     assert done.stderr == ""
@@ -81,14 +60,14 @@ def test_a_dry_run_keeps_the_news(folder: Path, github: FakeGitHub) -> None:
     """What was seen is not remembered."""
     github.issue("up/core#1")
     for _ in range(2):
-        assert _run(folder, github.url, "poll", "--dry-run").returncode == 1
+        assert run_tool(folder, github.url, "poll", "--dry-run").returncode == 1
 
 
 def test_the_token_is_nowhere(folder: Path, github: FakeGitHub) -> None:
     """Not in the output, not in the file, whatever goes wrong."""
     secret = "ghp_" + "s" * 36
     github.issue("up/core#1")
-    done = _run(folder, github.url, "-v", "poll", "--json", token=secret)
+    done = run_tool(folder, github.url, "-v", "poll", "--json", token=secret)
     text = done.stdout + done.stderr + (folder / "vendor" / "tickets.json").read_text()
     assert secret not in text
     assert "refused (401)" in done.stdout
@@ -110,7 +89,7 @@ def test_a_token_does_not_travel_in_clear(folder: Path) -> None:
 def test_a_key_that_is_none_is_named_with_its_line(folder: Path, github: FakeGitHub) -> None:
     """A wrong key in the configuration: exit 2, file, line and key."""
     (folder / "lloyal-track.toml").write_text(_CONFIG.replace("up/core#1", "core 1"))
-    done = _run(folder, github.url, "poll")
+    done = run_tool(folder, github.url, "poll")
     assert done.returncode == 2
     assert "lloyal-track.toml:4" in done.stderr
     assert github.requests == []

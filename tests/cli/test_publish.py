@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from msgspec.structs import replace
 from tests.support import documents, github_fake
 from tests.support.github_fake import TOKEN, FakeGitHub
 from tests.support.small_repository import SmallRepository
+from tests.support.tool import run_tool
 from tracker.bundled import bundled
 from tracker.evidence.base import to_json
 from tracker.evidence.bump import BumpDocument
@@ -67,20 +66,7 @@ def _leave(folder: Path, document: BumpDocument) -> None:
 def _run(
     folder: Path, url: str, *arguments: str, token: str = TOKEN
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tracker", "-q", "publish", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-            "GITHUB_API_URL": url,
-            "GITHUB_TOKEN": token,
-            "NO_PROXY": "127.0.0.1",
-        },
-    )
+    return run_tool(folder, url, "-q", "publish", *arguments, token=token)
 
 
 def test_a_person_publishes_from_the_checkout(folder: Path, github: FakeGitHub) -> None:
