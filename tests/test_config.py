@@ -29,10 +29,24 @@ def test_relative_paths_refer_to_the_folder_of_the_file(tmp_path: Path) -> None:
     assert read.series_dir == tmp_path / "queue"
 
 
-def test_without_a_series_folder_the_shipped_patch_set_is_used(tmp_path: Path) -> None:
-    """The tool carries its own patch set, so that a new user need not have one."""
-    read = config.load(written(tmp_path, MINIMAL))
-    assert (read.series_dir / "series.toml").is_file()
+def test_the_shipped_patch_set_is_for_its_own_upstream_only(tmp_path: Path) -> None:
+    """llama.cpp needs no folder of patches; for any other upstream they stand in ``patches``."""
+    ours = config.load(written(tmp_path, MINIMAL + 'repository = "ggml-org/llama.cpp"\n'))
+    assert (ours.series_dir / "series.toml").is_file()
+    assert ours.decisions.parent == ours.state_dir
+    other = config.load(written(tmp_path, MINIMAL))
+    assert other.series_dir == tmp_path / "patches"
+    assert other.decisions.parent == other.series_dir
+
+
+def test_the_shipped_configuration_can_be_refined(tmp_path: Path) -> None:
+    """Watched code, tickets and recipes are inherited; folders and pins are the heir's own."""
+    file = written(tmp_path, f'extends = "{config.SHIPPED_PARENT}"\n')
+    read = config.load(file)
+    assert read.pins == ()
+    assert "check" in read.build.recipes
+    assert read.watch.regions
+    assert read.state_dir == tmp_path / "vendor"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from tracker import __version__, pins, report, series, tickets, upstream, watch
+from tracker.changed_lines import changed_lines
 from tracker.config import Config
 from tracker.cores import Sources, why_no_tree
 from tracker.evidence.base import digest, to_json
@@ -105,7 +106,7 @@ class _Run:
         queue = series.read_series(self.config.series_dir)
         with Quarantine(self.repository, self.state.quarantine) as quarantine:
             rebased = self._rebase(queue, quarantine, start, target)
-            watched = self._watch(start, target)
+            watched = self._watch(queue, start, target)
             polled = self._poll(start, target, watched)
             native = self._native(quarantine, target, rebased)
         stages = Stages(
@@ -172,7 +173,7 @@ class _Run:
             progress=self.progress,
         )
 
-    def _watch(self, start: Revision, target: Revision) -> WatchDocument:
+    def _watch(self, queue: Series, start: Revision, target: Revision) -> WatchDocument:
         self.progress.stage("watch")
         return watch.watch(
             self.repository,
@@ -180,6 +181,7 @@ class _Run:
             from_=start.commit,
             to=target.commit,
             progress=self.progress,
+            touched=changed_lines(queue),
         )
 
     def _poll(self, start: Revision, target: Revision, watched: WatchDocument) -> TicketsDocument:

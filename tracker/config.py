@@ -20,6 +20,9 @@ from tracker.errors import ConfigError
 
 FILE_NAME = "lloyal-track.toml"
 SHIPPED = ("archives.toml", FILE_NAME)
+SHIPPED_UPSTREAM = "ggml-org/llama.cpp"
+SHIPPED_PARENT = "shipped:llama.cpp"
+_OWN_TABLES = ("state_dir", "series", "pins")
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +54,7 @@ class Upstream(_Table, frozen=True, kw_only=True):
 
 
 class SeriesTable(_Table, frozen=True, kw_only=True):
-    """``dir``: folder of the patches; None means the patch set that ships with the tool."""
+    """``dir``: folder of the patches. None: ``patches``; for llama.cpp the shipped patch set."""
 
     dir: str | None = None
 
@@ -212,7 +215,8 @@ class ChecklistTable(_Table, frozen=True, kw_only=True):
 class Document(_Table, frozen=True, kw_only=True):
     """The whole file.
 
-    ``extends``: another configuration, whose tables this one refines. ``state_dir``: the one folder
+    ``extends``: another configuration, whose tables this one refines; ``shipped:llama.cpp`` is the
+    one that comes with the tool, without its folders and pins. ``state_dir``: the one folder
     for the clone, builds and evidence; ignore it in version control, or keep the pin in it.
     """
 
@@ -283,8 +287,7 @@ def load(file: Path) -> Config:
     except msgspec.ValidationError as fault:
         raise _located(fault, sources) from None
     state_dir = base / document.state_dir
-    # What ships with the tool is not the user's to write into.
-    own = None if shipped or document.series.dir is None else base / document.series.dir
+    own = _own_series(document, base, shipped=shipped)
     return Config(
         file=file if shipped else file.resolve(),
         base=base,
@@ -310,6 +313,19 @@ def _placed(table: BuildTable, base: Path) -> BuildTable:
     return msgspec.structs.replace(table, downstream=downstream)
 
 
+def _own_series(document: Document, base: Path, *, shipped: bool) -> Path | None:
+    """The user's own folder of patches; None for the patch set that ships with the tool.
+
+    That one is for one upstream only, and it is not the user's to write into.
+    """
+    if shipped:
+        return None
+    if document.series.dir is not None:
+        return base / document.series.dir
+    fits = document.upstream.repository == SHIPPED_UPSTREAM
+    return None if fits else base / "patches"
+
+
 def _merged(file: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
     """The tables of ``file`` over those it extends, and the sources, nearest first."""
     if file.resolve() in seen:
@@ -333,7 +349,12 @@ def _merged(file: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], list[tu
     parent = tables.get("extends")
     if not isinstance(parent, str):
         return tables, [(file, text)]
-    below, sources = _merged(file.parent / parent, (*seen, file.resolve()))
+    if parent == SHIPPED_PARENT:
+        below, sources = _merged(bundled(FILE_NAME), (*seen, file.resolve()))
+        # What is about that project's own folders is not the heir's.
+        below = {key: table for key, table in below.items() if key not in _OWN_TABLES}
+    else:
+        below, sources = _merged(file.parent / parent, (*seen, file.resolve()))
     return _over(tables, below), [(file, text), *sources]
 
 

@@ -14,6 +14,7 @@ from tracker.cli.session import Session, run_app
 # Module under tracker.cli -> panel of --help. Each has a function (or a Typer app named ``app``)
 # of the command's own name. In the order a newcomer needs them.
 _COMMANDS = {
+    "init": "Start here",
     "doctor": "Start here",
     "bump": "The main job",
     "checklist": "The main job",

@@ -16,6 +16,7 @@ from tracker.evidence.checklist import ChecklistDocument
 from tracker.evidence.doctor import DoctorDocument
 from tracker.evidence.error import ErrorDocument
 from tracker.evidence.history import WatchHistoryDocument
+from tracker.evidence.init import InitDocument
 from tracker.evidence.log import LogDocument
 from tracker.evidence.parts import MergeDocument, PartDocument, PlanDocument
 from tracker.evidence.publish import PublishDocument
@@ -36,6 +37,7 @@ DOCUMENTS: tuple[type[Value], ...] = (
     DoctorDocument,
     ErrorDocument,
     FetchDocument,
+    InitDocument,
     LogDocument,
     MergeDocument,
     PartDocument,

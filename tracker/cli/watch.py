@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         WatchDocument,
     )
     from tracker.git.repository import Repository
+    from tracker.watch import Touched
 
 EPILOG = """Examples:
 
@@ -55,9 +56,7 @@ def watch(
     json: Json = False,
 ) -> None:
     """What did upstream do to the code we depend on, and which memory class do we get?"""
-    from tracker import series
     from tracker import watch as room
-    from tracker.changed_lines import changed_lines
 
     if revisions is not None and (from_ or to):
         raise UsageError("A..B and --from/--to exclude each other", next_step="give one of them")
@@ -79,9 +78,19 @@ def watch(
             from_=start,
             to=end,
             progress=progress,
-            touched=changed_lines(series.read_series(config.series_dir)),
+            touched=_touched(config),
         )
     finish(document, json=json, show=lambda: text(document, diff=diff))
+
+
+def _touched(config: Config) -> tuple[Touched, ...]:
+    """What the carried patches change; nothing in a project that carries none yet."""
+    from tracker import series
+    from tracker.changed_lines import changed_lines
+
+    if not config.series_dir.exists():
+        return ()
+    return changed_lines(series.read_series(config.series_dir))
 
 
 def watched(

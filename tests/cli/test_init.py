@@ -1,0 +1,92 @@
+"""init finds the pins and patches of a project and writes a configuration that can be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support import repos
+from tracker import config as configuration
+from tracker.cli.main import app
+from tracker.pins import read_pins
+
+ID = "d6d0ce8215a1c324e8de04b52f9dd65c5edc129f"
+
+
+def init(*arguments: str) -> int:
+    code = app(["init", *arguments], standalone_mode=False)
+    assert isinstance(code, int)
+    return code
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The shapes of the real downstreams: a version file, six strings in CMake, a submodule."""
+    cmake = "".join(f"# tested with b9581 ({number})\n" for number in range(6))
+    files = {
+        ".llama-cpp-version": "# why\nb9581\n",
+        "CMakeLists.txt": cmake,
+        "cmake/mixed.cmake": "b1234 b5678\n",
+        "queue/0001-x.patch": "",
+        "queue/0002-y.patch": "",
+        ".gitmodules": '[submodule "llama.cpp"]\n\tpath = llama.cpp\n'
+        "\turl = https://example.org/llama.cpp.git\n"
+        '[submodule "other"]\n\tpath = other\n\turl = https://example.org/other\n',
+    }
+    repos.build(tmp_path, [files], bare=False)
+    repos.git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{ID},llama.cpp")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_place_that_names_the_revision_is_found(
+    project: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A version file, a submodule of upstream's name, and CMake strings that agree."""
+    assert init("--json") == 0
+    document = json.loads(capsysbinary.readouterr().out)
+    found = {pin["path"]: (pin["kind"], pin["value"]) for pin in document["pins"]}
+    assert found == {
+        ".llama-cpp-version": ("version-file", "b9581"),
+        "llama.cpp": ("submodule", ID),
+        "CMakeLists.txt": ("pattern", "b9581"),
+    }
+    assert document["patches"] == "queue"
+    read = configuration.load(project / "lloyal-track.toml")
+    assert read.series_dir == project / "queue"
+    assert {pin.name: pin.matches for pin in read.pins}["CMakeLists.txt"] == 6
+    assert all(pin.value for pin in read_pins(read))
+    assert "check" in read.build.recipes
+
+
+def test_pins_that_disagree_are_told_at_once(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first thing to know about one's pins."""
+    (project / "CMakeLists.txt").write_text("# b8369\n")
+    assert init() == 1
+    assert "disagree: b8369, b9581" in capsys.readouterr().out
+
+
+def test_a_file_that_is_there_is_never_overwritten(project: Path) -> None:
+    """Nothing is written, the workflow neither."""
+    (project / "lloyal-track.toml").write_text("mine\n")
+    from tracker.errors import UsageError
+
+    with pytest.raises(UsageError):
+        init("--workflow")
+    assert (project / "lloyal-track.toml").read_text() == "mine\n"
+    assert not (project / ".github").exists()
+
+
+def test_another_upstream_inherits_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an empty folder with another upstream the configuration is still one that loads."""
+    monkeypatch.chdir(tmp_path)
+    assert init("--upstream", "https://example.org/lib.git", "--branch", "main", "--workflow") == 1
+    read = configuration.load(tmp_path / "lloyal-track.toml")
+    assert (read.upstream.url, read.upstream.branch) == ("https://example.org/lib.git", "main")
+    assert read.watch.regions == ()
+    assert read.build.recipes == {}
+    assert (tmp_path / ".github" / "workflows" / "lloyal-track.yml").is_file()

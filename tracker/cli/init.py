@@ -1,0 +1,167 @@
+"""``lloyal-track init``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracker.cli.session import finish
+from tracker.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracker.config import PinTable
+    from tracker.evidence.init import InitDocument
+
+EPILOG = """Examples:
+
+`lloyal-track init`: in the project that pins llama.cpp.
+
+`lloyal-track init --upstream https://github.com/OWNER/NAME --workflow`: another upstream, and the
+weekly workflow too.
+"""
+
+LLAMA_CPP = "https://github.com/ggml-org/llama.cpp"
+WORKFLOW = Path(".github/workflows/lloyal-track.yml")
+STATE_DIR = ".lloyal-track"
+NO_PATCHES = {
+    True: "# No *.patch file was found: the patch set that ships with the tool is used. Or yours:",
+    False: "# No *.patch file was found: name the folder of yours.",
+}
+
+
+def init(
+    upstream: Annotated[
+        str, typer.Option("--upstream", metavar="URL", help="Which project is pinned.")
+    ] = LLAMA_CPP,
+    branch: Annotated[
+        str, typer.Option("--branch", help="Upstream's branch to follow.")
+    ] = "master",
+    workflow: Annotated[
+        bool, typer.Option("--workflow", help="Write the weekly GitHub workflow too.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Write a configuration for the project in this folder: its pins and patches are found."""
+    from tracker.config import FILE_NAME
+    from tracker.statedir import write_whole
+
+    folder = Path.cwd()
+    files = {Path(FILE_NAME): ""}
+    if workflow:
+        from tracker.publish.workflow import workflow as workflow_text
+
+        files[WORKFLOW] = workflow_text(state_dir=STATE_DIR, to=branch)
+    for file in files:
+        if file.exists():
+            raise UsageError(
+                "the file is there already: nothing was written",
+                where=str(file),
+                next_step="edit it, or move it away and run this again",
+            )
+    from tracker.pins import discovery
+
+    name = upstream.rstrip("/").removesuffix(".git").rpartition("/")[2]
+    tables = discovery.discover(folder, name)
+    patches = discovery.patch_folder(folder)
+    files[Path(FILE_NAME)] = configuration(upstream, branch, tables, patches)
+    for file, text in files.items():
+        write_whole(file, text.encode())
+    document = _document(folder, tables, patches, tuple(str(file) for file in files))
+    finish(document, json=json, show=lambda: _text(document))
+
+
+def configuration(
+    upstream: str, branch: str, tables: tuple[PinTable, ...], patches: str | None
+) -> str:
+    """The text of the configuration; it says what each part is for."""
+    from tracker.config import SHIPPED_PARENT
+    from tracker.pins.discovery import as_toml
+
+    head = [
+        "# What lloyal-track knows of this project. Every key: docs/configuration.md there.",
+    ]
+    is_llama_cpp = upstream.rstrip("/").removesuffix(".git") == LLAMA_CPP
+    if is_llama_cpp:
+        head += [
+            "# Watched code, tickets, the build and the check come from here; refine them below.",
+            f'extends = "{SHIPPED_PARENT}"',
+        ]
+    head += [
+        "",
+        "# The one folder for the clone, builds and evidence: add it to .gitignore.",
+        f'state_dir = "{STATE_DIR}"',
+        "",
+        "[upstream]",
+        f'url = "{upstream}"',
+        f'branch = "{branch}"',
+        "",
+        "[series]",
+    ]
+    if patches is not None:
+        head += [
+            "# Where your patches are, in the order of their names or of series.toml.",
+            f'dir = "{patches}"',
+        ]
+    else:
+        head += [
+            NO_PATCHES[upstream.rstrip("/").removesuffix(".git") == LLAMA_CPP],
+            '# dir = "patches"',
+        ]
+    head += ["", "# Every place that names the pinned revision; they move together or not at all."]
+    pins = [as_toml(table) for table in tables] or [
+        "# No pin was found: write the revision you build on into this file, as\n"
+        '# commit = "<40 hex digits>"\n'
+        '[[pins]]\nname = "default"\nkind = "track"\npath = "pin.toml"\n'
+    ]
+    return "\n".join(head) + "\n" + "\n".join(pins)
+
+
+def _document(
+    folder: Path, tables: tuple[PinTable, ...], patches: str | None, written: tuple[str, ...]
+) -> InitDocument:
+    from tracker.evidence.init import InitDocument
+    from tracker.evidence.pins import PinRead
+    from tracker.evidence.verdict import Verdict
+    from tracker.pins import discovery
+    from tracker.pins.forms import form_of
+
+    reads = tuple(
+        PinRead(
+            name=table.name,
+            path=table.path,
+            kind=table.kind,
+            value=discovery.value(folder, table) or None,
+        )
+        for table in tables
+    )
+    notes = []
+    if not reads:
+        notes.append("no pin was found: see the end of the configuration")
+    by_form: dict[str, set[str]] = {}
+    for read in reads:
+        by_form.setdefault(form_of(read.value or ""), set()).add(read.value or "")
+    for values in by_form.values():
+        if len(values) > 1:
+            notes.append(f"pins disagree: {', '.join(sorted(values))}")
+    if patches is None:
+        notes.append("no patches were found: see [series] in the configuration")
+    return InitDocument(
+        verdict=Verdict.ATTENTION if notes else Verdict.OK,
+        written=written,
+        pins=reads,
+        patches=patches,
+        notes=tuple(notes),
+    )
+
+
+def _text(document: InitDocument) -> str:
+    lines = [f"wrote {file}" for file in document.written]
+    for pin in document.pins:
+        lines.append(f"pin   {pin.path}: {pin.value} ({pin.kind})")
+    if document.patches is not None:
+        lines.append(f"patches in {document.patches}/")
+    lines += [f"note  {note}" for note in document.notes]
+    lines += ["", "Next: read the configuration, then `lloyal-track doctor`."]
+    return "\n".join(lines)
