@@ -223,3 +223,60 @@ def test_an_arch_that_may_be_absent_is_quiet(tmp_path: Path, expected: bool) -> 
     wanted = RoutingStatus.SAME if expected else RoutingStatus.UNRESOLVED
     assert document.routing[0].status is wanted
     assert document.verdict is (Verdict.OK if expected else Verdict.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "auto swap_it = [&]() { res = new kv_other(1); };\nswap_it();\nreturn res;",
+        "fill(res);\nreturn res;",
+        "registry.fill(&res);\nreturn res;",
+        "std::swap(res, other);\nreturn res;",
+        "auto & again = res;\nagain = new kv_other(1);\nreturn res;",
+        "auto * where = &res;\n*where = new kv_other(1);\nreturn res;",
+        "replace_it(res);\nreturn res;",
+    ],
+)
+def test_a_variable_that_others_may_change_is_not_trusted(tmp_path: Path, code: str) -> None:
+    """A local function, a reference, an address or a callee may change the result: no guess."""
+    helper = "\nstatic void replace_it(memory *& m) { m = new kv_other(1); }\n"
+    text = FILES[MODEL].replace("return res;", code) + helper
+    found = route(tmp_path, "ARCH_OURS", {MODEL: text})
+    assert found.status is RoutingStatus.UNRESOLVED, found.why
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "LOG_DEBUG(res);\nreturn res;",
+        "ASSERT(res);\nreturn res;",
+        "auto describe = [&](int x) { return x; };\ndescribe(1);\nreturn res;",
+        "{ memory * res = nullptr; use(1); }\nreturn res;",
+        "{ bool draft = true; (void) draft; }\nreturn res;",
+        "const auto * same = shape(1);\nreturn res;",
+        "for (auto & l : layers) { l.touch(p); }\nreturn res;",
+        "look(res);\nreturn res;",
+    ],
+)
+def test_what_cannot_change_the_answer_does_not(tmp_path: Path, code: str) -> None:
+    """Logging, asserting, shadowing, loops over other things and calls by value leave it."""
+    helper = "\nstatic void look(const memory * m) { m->x(); }\n"
+    text = FILES[MODEL].replace("return res;", code) + helper
+    found = route(tmp_path, "ARCH_OURS", {MODEL: text})
+    assert list(answers(found)) == ["memory_hybrid"], found.why
+
+
+def test_an_exception_is_an_answer_of_its_own(tmp_path: Path) -> None:
+    """A path that throws constructs nothing."""
+    edit = changed(MODEL, "&& !draft) {", '&& !draft) {\nthrow std::runtime_error("no");')
+    assert list(answers(route(tmp_path, "ARCH_OURS", edit))) == ["an exception"]
+
+
+def test_two_names_of_one_constant_are_not_called_different(tmp_path: Path) -> None:
+    """An enumerator that equals ours leaves the comparison open instead of deciding it."""
+    enum = FILES[ARCH_H].replace(
+        "    ARCH_UNKNOWN,", "    ARCH_SAME = ARCH_OURS,\n    ARCH_UNKNOWN,"
+    )
+    text = FILES[MODEL].replace("case ARCH_BERT:", "case ARCH_SAME:")
+    found = route(tmp_path, "ARCH_OURS", {ARCH_H: enum, MODEL: text})
+    assert found.status is RoutingStatus.UNRESOLVED

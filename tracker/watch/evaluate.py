@@ -7,7 +7,7 @@ caller answers it both ways. What cannot be understood raises ``Unreadable``: no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,7 +17,15 @@ from tracker.source.tree import parse
 from tracker.watch.conditions import Conditions
 from tracker.watch.expressions import Argument, Frame, built_class, value_of
 from tracker.watch.library import Known, Library
-from tracker.watch.relevance import NO_RETURN, matters, text, tracked_names, within
+from tracker.watch.relevance import (
+    NO_NAMES,
+    NO_RETURN,
+    Names,
+    matters,
+    names_of,
+    text,
+    within,
+)
 from tracker.watch.values import Null, Opaque, Unreadable, Unset, Value
 
 if TYPE_CHECKING:
@@ -38,6 +46,14 @@ class Left:
 
     how: str
     value: Value = field(default_factory=Null)
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A function that is called. ``parameters``: name, and whether it may change the argument."""
+
+    known: Known
+    parameters: tuple[tuple[str, bool], ...]
 
 
 class Evaluator:
@@ -68,7 +84,7 @@ class Evaluator:
             raise Unreadable(
                 "the function's body cannot be read", f"{known.path}:{known.definition.start}"
             )
-        frame = Frame(known, _tracked(known.text), dict(arguments), self)
+        frame = Frame(known, _names(known.text), dict(arguments), self)
         self._depth += 1
         try:
             left = self._block(body.children, frame)
@@ -100,23 +116,27 @@ class Evaluator:
         """
         return self.conditions.truth(value, frame.place(node))
 
-    def call(self, name: str, arguments: list[Argument], frame: Frame) -> Value | None:
-        """What a call of upstream's own function returns; None if that function is not known."""
+    def find(self, name: str, count: int, frame: Frame) -> Callee | None:
+        """Upstream's own function of that name with ``count`` parameters, None if unknown."""
         scope = frame.known.definition.name.rpartition("::")[0]
         names = [f"{scope}::{name}", name] if scope and "::" not in name else [name]
         for candidate in names:
             found = self.library.functions(candidate)
-            if len(found) == 1:
-                break
-        else:
-            return None
-        known = found[0]
-        parameters = _parameters(known)
-        if parameters is None or len(parameters) != len(arguments) or self._depth >= _CALL_DEPTH:
+            if len(found) != 1:
+                continue
+            parameters = _parameters(found[0])
+            if parameters is not None and len(parameters) == count:
+                return Callee(found[0], tuple(parameters))
+        return None
+
+    def call(self, callee: Callee, arguments: Sequence[Argument]) -> Value | None:
+        """What a call returns; None if that cannot be told."""
+        if self._depth >= _CALL_DEPTH:
             return None
         before = len(self.lines), len(self.slice)
+        names = [name for name, _ in callee.parameters]
         try:
-            return self.run(known, dict(zip(parameters, arguments, strict=True)))
+            return self.run(callee.known, dict(zip(names, arguments, strict=True)))
         except Unreadable:
             del self.lines[before[0] :], self.slice[before[1] :]
             return None  # the caller keeps the call itself as an open condition
@@ -130,6 +150,24 @@ class Evaluator:
                 return left
         return None
 
+    def _scope(self, node: Node, frame: Frame) -> Left | None:
+        """A block: what it declares ends with it."""
+        declared = [
+            text(name)
+            for child in node.named_children
+            if child.type == "declaration"
+            for declarator in child.children_by_field_name("declarator")
+            for name in [n for n in within(declarator) if n.type == "identifier"][:1]
+        ]
+        hidden = {name: frame.variables.get(name) for name in declared}
+        left = self._block(node.children, frame)
+        for name, value in hidden.items():
+            if value is None:
+                frame.variables.pop(name, None)
+            else:
+                frame.variables[name] = value
+        return left
+
     def _statement(self, node: Node, frame: Frame) -> Left | None:  # noqa: PLR0911, PLR0912
         kind = node.type
         if kind in _SKIPPED:
@@ -137,7 +175,7 @@ class Evaluator:
         if kind == "ERROR" or node.is_missing:
             raise Unreadable("the grammar cannot read this", frame.place(node))
         if kind == "compound_statement":
-            return self._block(node.children, frame)
+            return self._scope(node, frame)
         if kind == "declaration":
             self._declare(node, frame)
             return None
@@ -155,9 +193,12 @@ class Evaluator:
             decides = bool(values) and values[0].type in {"binary_expression", "unary_expression"}
             self.note(node, frame, shown=decides)
             return Left("return", value_of(values[0], frame) if values else Null())
+        if kind == "throw_statement":
+            self.note(node, frame)
+            return Left("end", Opaque("an exception"))
         if kind in {"break_statement", "continue_statement"}:
             return Left(kind.removesuffix("_statement"))
-        if not matters(node, frame.tracked):
+        if not matters(node, frame.names):
             return None
         if kind == "expression_statement":
             return self._expression(node, frame)
@@ -192,9 +233,11 @@ class Evaluator:
             if not names:
                 continue
             key = text(names[0])
+            if key in frame.names.aliases:
+                raise Unreadable(f"{key} is a second name of what decides", frame.place(node))
             if value is None:
                 frame.variables[key] = Unset(key)
-            elif key in frame.tracked:
+            elif key in frame.names.deciding:
                 frame.define(key, value, node)
             else:
                 frame.variables[key] = Opaque(key)
@@ -309,9 +352,9 @@ def _body(function: bytes) -> Node | None:
 
 
 @lru_cache(maxsize=32)
-def _tracked(function: bytes) -> frozenset[str]:
+def _names(function: bytes) -> Names:
     body = _body(function)
-    return tracked_names(body) if body is not None else frozenset()
+    return names_of(body) if body is not None else NO_NAMES
 
 
 def _has_inner_label(case: Node) -> bool:
@@ -325,18 +368,24 @@ def _has_inner_label(case: Node) -> bool:
     return False
 
 
-def _parameters(known: Known) -> list[str] | None:
-    """The parameter names, in order; None if they cannot be told."""
+def _parameters(known: Known) -> list[tuple[str, bool]] | None:
+    """The parameters in order: name, and whether the function may change the argument itself.
+
+    None if they cannot be told.
+    """
     root = parse(known.text).root_node
     declarator = next((n for n in within(root) if n.type == "function_declarator"), None)
     listed = declarator.child_by_field_name("parameters") if declarator is not None else None
     if listed is None:
         return None
-    names: list[str] = []
+    found: list[tuple[str, bool]] = []
     for parameter in listed.named_children:
         if parameter.type == "comment":
             continue
         inner = parameter.child_by_field_name("declarator")
-        found = [n for n in within(inner) if n.type == "identifier"] if inner is not None else []
-        names.append(text(found[0]) if found else f"unnamed {len(names)}")
-    return names
+        names = [n for n in within(inner) if n.type == "identifier"] if inner is not None else []
+        constant = any(text(n) == "const" for n in parameter.named_children)
+        indirect = inner is not None and inner.type != "identifier"
+        name = text(names[0]) if names else f"unnamed {len(found)}"
+        found.append((name, indirect and not constant))
+    return found

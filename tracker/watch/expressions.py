@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tracker.watch.conditions import normalised
 from tracker.watch.library import Known
-from tracker.watch.relevance import text
+from tracker.watch.relevance import Names, calls_acting, handed_out, taken_address, text
 from tracker.watch.values import (
     Built,
     Constant,
@@ -40,7 +40,7 @@ class Frame:
     """One call: its variables (a thunk is evaluated at first need) and where its text stands."""
 
     known: Known
-    tracked: frozenset[str]
+    names: Names
     variables: dict[str, Argument]
     evaluator: Evaluator
 
@@ -50,7 +50,7 @@ class Frame:
 
     def define(self, name: str, node: Node, statement: Node) -> None:
         """``name`` gets the value of ``node``, evaluated when a decision first needs it."""
-        seen = Frame(self.known, self.tracked, dict(self.variables), self.evaluator)
+        seen = Frame(self.known, self.names, dict(self.variables), self.evaluator)
 
         def later() -> Value:
             self.evaluator.note(statement, seen)
@@ -91,7 +91,7 @@ def _spelling(node: Node, frame: Frame) -> str:
     if node.type == "lambda_expression":
         return "lambda"
     if node.type == "identifier":
-        held = frame.get(text(node)) if text(node) in frame.tracked else None
+        held = frame.get(text(node)) if text(node) in frame.names.deciding else None
         return spelled(held) if held is not None and not isinstance(held, Unset) else text(node)
     if not node.children:
         return text(node)
@@ -195,16 +195,26 @@ def _call(node: Node, frame: Frame) -> Value:
         return _new(node, frame)
     if (bare in _CASTS or _OWNERS.match(name)) and len(arguments) == 1:
         return value_of(arguments[0], frame)
+    if calls_acting(node, frame.names):
+        raise Unreadable(f"the local function {name} decides", frame.place(node))
+    handed = handed_out(node, frame.names)
     if function.type == "field_expression":
         _method(function, arguments, frame)
-        return _opaque(node, frame)
-    if function.type in {"identifier", "qualified_identifier"}:
-        returned = frame.evaluator.call(name, [_later(n, frame) for n in arguments], frame)
-        if returned is not None:
-            return returned
-        for argument in arguments:  # an unknown function may write what it gets
-            if argument.type == "identifier" and text(argument) in frame.tracked:
-                _forget(text(argument), frame, node)
+    elif function.type in {"identifier", "qualified_identifier"}:
+        callee = frame.evaluator.find(name, len(arguments), frame)
+        if callee is not None:
+            handed &= {
+                shared
+                for argument, (_, changes) in zip(arguments, callee.parameters, strict=True)
+                for shared in (text(argument), taken_address(argument))
+                if changes
+            }
+            later = [_later(argument, frame) for argument in arguments]
+            returned = frame.evaluator.call(callee, later) if not handed else None
+            if returned is not None:
+                return returned
+    for shared in handed:  # whoever gets it may change it
+        frame.variables[shared] = Opaque(f"{shared} after {frame.place(node)}")
     return _opaque(node, frame)
 
 
@@ -222,20 +232,16 @@ def _method(function: Node, arguments: list[Node], frame: Frame) -> None:
         frame.variables[owner] = value_of(arguments[0], frame) if arguments else Null()
 
 
-def _forget(name: str, frame: Frame, node: Node) -> None:
-    held = frame.variables.get(name)
-    if held is not None and not isinstance(held, Subject) and not callable(held):
-        frame.variables[name] = Opaque(f"{name} after {frame.place(node)}")
-
-
 def _assignment(node: Node, frame: Frame) -> Value:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None:
         return _opaque(node, frame)
     name = text(left)
-    if left.type != "identifier" or (name not in frame.tracked and name not in frame.variables):
+    if left.type != "identifier" or (
+        name not in frame.names.deciding and name not in frame.variables
+    ):
         return _opaque(left, frame)
-    if name not in frame.tracked:
+    if name not in frame.names.deciding:
         frame.variables[name] = Opaque(name)
         return Opaque(name)
     if text(node.child_by_field_name("operator")) != "=":

@@ -123,7 +123,7 @@ class Library:
                 stream = tokens(part[item.first : item.last])
                 if word in stream:
                     self.enumerations[constant] = path
-                    return frozenset(piece.decode("ascii", "replace") for piece in stream)
+                    return _enumerators(stream)
         return frozenset()
 
     def _named(self, name: str) -> Iterator[Known]:
@@ -182,3 +182,15 @@ def _may_define(source: bytes, word: bytes) -> bool:
             return True
         at = source.find(word, at + 1)
     return False
+
+
+def _enumerators(stream: tuple[bytes, ...]) -> frozenset[str]:
+    """The constants of an enum, without those that are another one's equal (``A = B``)."""
+    names = [piece.decode("ascii", "replace") for piece in stream]
+    equal = {
+        name
+        for place, sign in enumerate(names)
+        if sign == "=" and names[place + 1][:1].isalpha()
+        for name in (names[place - 1], names[place + 1])
+    }
+    return frozenset(names) - equal

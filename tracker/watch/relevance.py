@@ -7,7 +7,7 @@ questions that do not matter. What is not understood counts as relevant.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -28,14 +28,86 @@ def within(node: Node) -> Iterator[Node]:
             pending.extend(reversed(current.children))
 
 
+def everything(node: Node) -> Iterator[Node]:
+    """``node`` and everything in it, lambdas too."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending.extend(reversed(current.children))
+
+
 def text(node: Node | None) -> str:
     """The node's text, "" for None."""
     return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
 
 
-def tracked_names(body: Node) -> frozenset[str]:
+class Names(NamedTuple):
+    """The names of one function body that its return value hangs on.
+
+    ``deciding``: what conditions and returns use. ``shared``: those of them that are local, and not
+    constant, so whoever gets hold of one may change it. ``acting``: local functions that change
+    one. ``aliases``: second names of one.
+    """
+
+    deciding: frozenset[str]
+    shared: frozenset[str]
+    acting: frozenset[str]
+    aliases: frozenset[str]
+
+
+NO_NAMES = Names(frozenset(), frozenset(), frozenset(), frozenset())
+
+
+def names_of(body: Node) -> Names:
+    """The names that decide in ``body``."""
+    deciding = _deciding_names(body)
+    shared = deciding & frozenset(_mutable_locals(body))
+    acting: set[str] = set()
+    aliases: set[str] = set()
+    for node in within(body):
+        if node.type != "init_declarator":
+            continue
+        target, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+        names = set(_identifiers(target)) if target is not None else set()
+        if value is None or target is None:
+            continue
+        if value.type == "lambda_expression" and any(
+            _writes(inner) & shared for inner in everything(value)
+        ):
+            acting |= names
+        elif (target.type == "reference_declarator" and text(value) in shared) or shared & {
+            taken_address(inner) for inner in within(value)
+        }:
+            aliases |= names
+    return Names(deciding, shared, frozenset(acting), frozenset(aliases))
+
+
+def taken_address(node: Node) -> str:
+    """``x`` of ``&x``, "" for other nodes."""
+    if node.type == "pointer_expression" and text(node).startswith("&"):
+        return text(node.child_by_field_name("argument"))
+    return ""
+
+
+def _mutable_locals(body: Node) -> Iterator[str]:
+    """Local variables; a pointer to something constant can itself be changed."""
+    for node in within(body):
+        if node.type != "declaration":
+            continue
+        constant = any(text(n) in {"const", "constexpr"} for n in node.named_children)
+        for declarator in node.children_by_field_name("declarator"):
+            inner = declarator
+            if declarator.type == "init_declarator":
+                inner = declarator.child_by_field_name("declarator") or declarator
+            if constant and inner.type != "pointer_declarator":
+                continue
+            yield from _identifiers(inner)[:1]
+
+
+def _deciding_names(body: Node) -> frozenset[str]:
     """The plain identifiers that conditions and returns of ``body`` use, directly or through the
-    initial value of another such local.
+    value of another such local.
     """
     names: set[str] = set()
     for node in within(body):
@@ -76,34 +148,58 @@ def _identifiers(node: Node) -> list[str]:
     return [text(n) for n in within(node) if n.type == "identifier"]
 
 
-def matters(node: Node, tracked: frozenset[str]) -> bool:
+def matters(node: Node, names: Names) -> bool:
     """Executing ``node`` or not can change what the function returns."""
-    return node.has_error or _matters(node, tracked, breaks=True, continues=True)
+    return node.has_error or _matters(node, names, breaks=True, continues=True)
 
 
-def _matters(node: Node, tracked: frozenset[str], *, breaks: bool, continues: bool) -> bool:
+def _matters(node: Node, names: Names, *, breaks: bool, continues: bool) -> bool:
     kind = node.type
     if kind == "lambda_expression":
         return False
-    if kind in _LEAVES or (kind == "break_statement" and breaks):
-        return True
-    if kind == "continue_statement" and continues:
+    leaves = kind in _LEAVES or (kind == "break_statement" and breaks)
+    if leaves or (kind == "continue_statement" and continues) or _acts(node, names):
         return True
     if kind in _LOOPS:
         breaks = continues = False
     if kind == "switch_statement":
         cases = [n for n in within(node) if n.type == "case_statement"]
         return any(
-            _matters(child, tracked, breaks=False, continues=continues)
+            _matters(child, names, breaks=False, continues=continues)
             for case in cases
             for child in case.children
             if child.type != "case_statement"
         )
-    if _writes(node) & tracked or _leaves_for_good(node):
-        return True
     return any(
-        _matters(child, tracked, breaks=breaks, continues=continues) for child in node.children
+        _matters(child, names, breaks=breaks, continues=continues) for child in node.children
     )
+
+
+def _acts(node: Node, names: Names) -> bool:
+    """This very node changes something that decides, or never comes back."""
+    if _writes(node) & (names.deciding | names.aliases) or _leaves_for_good(node):
+        return True
+    call = node.type == "call_expression"
+    return call and bool(handed_out(node, names) or calls_acting(node, names))
+
+
+def calls_acting(call: Node, names: Names) -> bool:
+    """The call is of a local function that changes a deciding variable."""
+    return text(call.child_by_field_name("function")) in names.acting
+
+
+def handed_out(call: Node, names: Names) -> frozenset[str]:
+    """The shared variables that a call gets as they are, so that it may change them.
+
+    Logging and assertion macros, by their capital letters, change nothing.
+    """
+    listed = call.child_by_field_name("arguments")
+    function = text(call.child_by_field_name("function"))
+    if listed is None or function.isupper():
+        return frozenset()
+    given = {text(n) or "" for n in listed.named_children if n.type == "identifier"}
+    given |= {taken_address(n) for n in listed.named_children}
+    return names.shared & given
 
 
 def _writes(node: Node) -> frozenset[str]:
@@ -121,8 +217,6 @@ def _writes(node: Node) -> frozenset[str]:
             target = function.child_by_field_name("argument")
             if text(function.child_by_field_name("field")) not in {"reset", "emplace", "swap"}:
                 target = None
-    elif node.type == "pointer_expression" and text(node).startswith("&"):
-        target = node.child_by_field_name("argument")  # whoever has the address may write
     return frozenset(_identifiers(target)) if target is not None else frozenset()
 
 

@@ -180,8 +180,8 @@ def _outcome(value: Value, known: Known) -> str:
         return value.name
     if isinstance(value, Null):
         return NO_MEMORY
-    if isinstance(value, Opaque) and value.text == "abort":
-        return "abort"
+    if isinstance(value, Opaque) and value.text in {"abort", "an exception"}:
+        return value.text
     where = f"{known.path}:{known.definition.start}"
     if isinstance(value, Unset):
         raise Unreadable(f"{value.name} is returned without a value", where)
