@@ -460,11 +460,14 @@ def test_a_pin_that_cannot_be_read_blocks() -> None:
     """It could not be moved; one that disagrees is shown, because the move mends it."""
     pins = (
         PinRead(name="a", path="a.toml", kind="track", value=None, why="no such file"),
-        PinRead(name="b", path="b", kind="version-file", value="b9000", why="the others say b9581"),
+        PinRead(name="b", path="b", kind="version-file", value="b9000", why="disagrees with a"),
+        PinRead(name="c", path="c", kind="key", value="b9581", obstacle="it has local changes"),
     )
     found = drawn(bent(pins=pins))
     assert (found["pin:a"].status, found["pin:a"].forbids) == (Status.FAIL, True)
     assert (found["pin:b"].status, found["pin:b"].forbids) == (Status.ATTENTION, False)
+    assert (found["pin:c"].status, found["pin:c"].forbids) == (Status.FAIL, True)
+    assert "cannot be moved: it has local changes" in found["pin:c"].summary
     assert found["pin:default"].status is Status.UNKNOWN
 
 

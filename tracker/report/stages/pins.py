@@ -1,4 +1,4 @@
-"""Pins -> items: can each be read, and do they agree."""
+"""Pins -> items: can each be read and moved, and do they agree."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from tracker.report.gathered import Stages
 def items(config: Config, stages: Stages) -> tuple[Item, ...]:
     """One per pin, read or configured.
 
-    A pin that can't be read blocks: it could not be moved either. One that reads fine but disagrees
-    with the others is shown and does not block: the move is what brings them together.
+    A pin that can't be read, or can't be moved, blocks: all move together or none does. One that
+    reads fine but disagrees with the others is shown and does not block: the move is what brings
+    them together.
     """
     command = f"{stages.program} status"
     found = []
     for pin in stages.pins:
+        stuck = pin.value is None or bool(pin.obstacle)
         if pin.value is None:
             status, said = Status.FAIL, f"cannot be read: {pin.why or 'no value found'}"
         elif pin.obstacle:
             status, said = Status.FAIL, f"says {pin.value}, and cannot be moved: {pin.obstacle}"
         elif pin.why:
-            status, said = Status.ATTENTION, f"says {pin.value}: {pin.why}"
+            status, said = Status.ATTENTION, f"says {pin.value}, {pin.why}"
         else:
             status, said = Status.PASS, f"says {pin.value}"
         found.append(
@@ -30,8 +32,9 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
                 id=f"pin:{pin.name}",
                 title=pin.path,
                 status=status,
-                blocking=pin.value is None or bool(pin.obstacle),
+                blocking=stuck,
                 summary=said,
+                details=(f"{pin.kind} in {pin.path}", f"means {pin.commit or 'an unknown commit'}"),
                 reproduce=command,
             )
         )
