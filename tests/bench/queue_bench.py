@@ -57,6 +57,11 @@ def main() -> None:
             _bump(Path(upstream), series, after, pin, target, goal, place)
 
 
+def _cpu() -> float:
+    """Seconds of CPU of this process and the git children that have ended."""
+    return sum(os.times()[:4])
+
+
 def _patches(queue: Path, commit: str, folder: Path) -> Series:
     folder.mkdir(parents=True)
     with Repository.open(queue) as repository:
@@ -70,11 +75,11 @@ def _bump(
     upstream: Path, series: Series, after: Series, pin: str, target: str, goal: int, place: Path
 ) -> None:
     with Repository.open(upstream) as repository, Quarantine(repository, place / "q") as store:
-        started = time.perf_counter()
+        started, used = time.perf_counter(), _cpu()
         rebased = rebase_with_engine(
             repository, series, from_=pin, onto=target, quarantine=store, progress=SILENT
         )
-        seconds = time.perf_counter() - started
+        seconds, used = time.perf_counter() - started, _cpu() - used
         clean_git, differing = _against_git(rebased, store, repository)
     results = rebased.document.patches
     clean = [r for r in results if r.outcome.clean or r.outcome is Outcome.UPSTREAMED]
@@ -85,7 +90,8 @@ def _bump(
         f"{pin} -> {target}: {len(clean)} of {len(results)} clean (merge-tree {clean_git}, "
         f"goal {goal}), {differing} with other contents than git's, "
         f"{len(named)} of {len(conflicts)} conflicts with a culprit, "
-        f"{sum(r.outcome is Outcome.STRUCTURAL for r in results)} structural, {seconds:.2f} s"
+        f"{sum(r.outcome is Outcome.STRUCTURAL for r in results)} structural, {seconds:.2f} s "
+        f"({used:.2f} s of CPU)"
     )
     print(
         f"    flags: {score.changed_flagged} of {score.changed} patches changed by hand, "

@@ -361,3 +361,29 @@ def test_a_real_conflict_is_not_merged_by_structure(tmp_path: Path) -> None:
     mine = {"a.cpp": str(pin["a.cpp"]).replace("use(rows, 1)", "use(rows, 7)")}
     theirs = {"a.cpp": str(pin["a.cpp"]).replace("use(rows, 1)", "use(rows, 9)")}
     assert judge_one(tmp_path, pin, theirs, diff(pin, mine)).outcome is Outcome.CONFLICT
+
+
+def test_a_function_that_moved_to_another_file_takes_its_change_along(tmp_path: Path) -> None:
+    """By structure: upstream split the file and touched another line of the function."""
+    stay = _function("stay", *[f"keep({n});" for n in range(30)])
+    move = _function("move", *[f"step({n});" for n in range(9)])
+    pin = {"a.cpp": stay + "\n" + move, "b.cpp": _function("other", "stop();")}
+    mine = {"a.cpp": stay + "\n" + move.replace("step(4);", "mine(4);")}
+    moved = move.replace("step(8);", "step(88);")
+    target = {"a.cpp": stay, "b.cpp": str(pin["b.cpp"]) + "\n" + moved}
+    result = judge_one(tmp_path, pin, target, diff(pin, mine))
+    assert result.outcome is Outcome.STRUCTURAL
+    assert "move moved to b.cpp" in result.why
+    expected = str(pin["b.cpp"]) + "\n" + moved.replace("step(4);", "mine(4);")
+    assert (tmp_path / "out/b.cpp").read_text() == expected
+    assert (tmp_path / "out/a.cpp").read_text() == stay
+
+
+def test_a_function_that_two_files_define_is_not_followed(tmp_path: Path) -> None:
+    """Nothing tells which of them the change is for."""
+    stay = _function("stay", *[f"keep({n});" for n in range(30)])
+    move = _function("move", *[f"step({n});" for n in range(9)])
+    pin = {"a.cpp": stay + "\n" + move}
+    mine = {"a.cpp": stay + "\n" + move.replace("step(4);", "mine(4);")}
+    target = {"a.cpp": stay, "b.cpp": move, "c.cpp": move}
+    assert judge_one(tmp_path, pin, target, diff(pin, mine)).outcome is Outcome.CONFLICT

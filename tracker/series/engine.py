@@ -11,13 +11,15 @@ from dataclasses import dataclass, field, replace
 
 from tracker.evidence.rebase import Flag, Outcome
 from tracker.git.quarantine import Quarantine
-from tracker.series.judging import Job, Judge, Judged
+from tracker.series.judging import Judge
 from tracker.series.merging import Merger
 from tracker.series.pinned import Base, Step, step_on, touched_paths
 from tracker.series.reading import Member, Series
+from tracker.series.relocating import Finder
 from tracker.series.renames import Move
 from tracker.series.resolutions import Resolutions
 from tracker.series.trees import Tree, read_tree
+from tracker.series.verdicts import Job, Judged
 
 # The best answer first: what is compared when no form of a patch is clean and unflagged.
 _RANK = tuple(Outcome)
@@ -25,11 +27,16 @@ _RANK = tuple(Outcome)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An upstream tree. ``lacks``: whether none of its files holds the symbol."""
+    """An upstream tree. ``lacks``: whether none of its files holds the symbol.
+
+    ``find``: its files that define a function; None: a patch does not follow a function into
+    another file, because the answer would depend on every file of the tree.
+    """
 
     tree: Tree
     moves: Mapping[str, Move] = field(default_factory=dict)
     lacks: Callable[[str], bool] = lambda _symbol: False
+    find: Finder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ class Engine:
         return MemberJudged(member, steps[form], form, here, tried[form], alone)
 
     def _form(self, index: int, step: Step, tree: Tree, target: Target) -> Judged:
-        judged = self.judge.judge(Job(step, tree, target.moves))
+        judged = self.judge.judge(Job(step, tree, target.moves, target.find))
         if index == 0 or step.base is not Base.NONE:
             return judged
         # Another form is written for another shape of the code, so the pin is no base for it. Its

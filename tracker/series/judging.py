@@ -8,88 +8,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from msgspec.structs import replace as replace_fields
 
-from tracker.evidence.rebase import ConflictFile, FileResult, Flag, HunkResult, Outcome
+from tracker.evidence.rebase import FileResult, Flag, HunkResult, Outcome
 from tracker.series import structural
 from tracker.series.landing import Landed, absolute, land
 from tracker.series.merging import Merged, Merger, Triple
 from tracker.series.patch import Binary, Kind
-from tracker.series.pinned import Base, FileStep, Step, apply_to
+from tracker.series.pinned import Base, FileStep, apply_to
 from tracker.series.placing import Placed, splice
-from tracker.series.renames import Move
+from tracker.series.relocating import Finder, relocate
 from tracker.series.resolutions import Resolutions
 from tracker.series.texts import Texts
 from tracker.series.trees import Slot, Tree
 from tracker.series.upstreaming import made_upstream
+from tracker.series.verdicts import FileJudged, Job, Judged, combined
 
 _TELLING = 7  # digits of an abbreviated blob id, as git abbreviates at least
 _CODE = 3  # characters of a line that tells something; a brace alone does not
-_WORST = (
-    Outcome.UNCHANGED,
-    Outcome.OFFSET,
-    Outcome.MERGED,
-    Outcome.STRUCTURAL,
-    Outcome.CONFLICT,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class FileJudged:
-    """One file. ``changes``: what it does to the tree's paths. ``triple``: the merge behind it.
-
-    ``based``: the patch was written for this very file, as its ``index`` line says.
-    """
-
-    result: FileResult
-    outcome: Outcome
-    changes: Mapping[str, Slot | None]
-    flags: tuple[Flag, ...] = ()
-    why: tuple[str, ...] = ()
-    triple: Triple | None = None
-    resolved: bool = False
-    sides: tuple[str | None, str | None, str | None] = (None, None, None)
-    based: bool = False
-
-    def card(self) -> ConflictFile:
-        """The conflict of a file that is judged as a whole: its three blobs, no places."""
-        base, ours, theirs = self.sides
-        path = self.result.new_path or self.result.path
-        return ConflictFile(path=path, base=base, ours=ours, theirs=theirs, hunks=())
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One patch on one tree. ``after``: the tree with the patch, as it was if it did not apply."""
-
-    outcome: Outcome
-    flags: tuple[Flag, ...]
-    why: tuple[str, ...]
-    files: tuple[FileJudged, ...]
-    after: Tree
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A step to judge on a tree. ``moves``: by pin path, of files that upstream renamed."""
-
-    step: Step
-    tree: Tree
-    moves: Mapping[str, Move] = field(default_factory=dict)
-
-    def place(self, path: str) -> str:
-        """Where the pin's ``path`` is on this tree."""
-        if self.tree.get(path) is None and path not in self.tree.changed:
-            move = self.moves.get(path)
-            return move.path if move is not None else path
-        return path
-
-    def likeness(self, path: str) -> str:
-        """How much of a moved file stayed, for a human."""
-        move = self.moves.get(path)
-        return f" ({move.similarity}% similar)" if move is not None else ""
 
 
 def triple_of(job: Job, step: FileStep, empty: str) -> Triple | None:
@@ -156,7 +94,10 @@ class Judge:
         files: list[FileJudged] = []
         here = job.tree
         for file_step in step.files:
-            judged = self._file(Job(step, here, job.moves), file_step)
+            at = replace(job, tree=here)
+            judged = self._file(at, file_step)
+            if judged.outcome is Outcome.CONFLICT and job.find is not None:
+                judged = self._in_other_file(at, file_step, job.find) or judged
             if step.base is not Base.PIN and not judged.based:
                 judged = self._with_reverts(judged, here, file_step)
             files.append(judged)
@@ -318,6 +259,31 @@ class Judge:
         why = () if by_human else ("clean only to a merge that knows the language: read it",)
         return _Content(Merged(oid, clean=True), hunks, (), why, resolved=by_human)
 
+    def _in_other_file(self, job: Job, step: FileStep, find: Finder) -> FileJudged | None:
+        """The conflict ends where upstream only moved the function to another file."""
+        file = step.file
+        if file.kind is not Kind.MODIFY or step.base is None or not step.placed:
+            return None
+        path = job.place(file.path)
+        ours = job.tree.get(path)
+        found = relocate(self.merger, path, step.base, ours, step.placed, job.tree, find)
+        if found is None:
+            return None
+        hunks = tuple(
+            HunkResult(
+                old_start=item.hunk.old_start,
+                new_start=None,
+                function=name,
+                landed_in=name,
+                outcome=Outcome.STRUCTURAL if name is not None else Outcome.MERGED,
+            )
+            for item, name in zip(step.placed, found.functions, strict=True)
+        )
+        why = tuple(f"{name} moved to {place}: read it" for name, place in found.moved.items())
+        target = next(iter(found.moved.values()))
+        result = FileResult(path=file.path, new_path=target, hunks=hunks)
+        return FileJudged(result, Outcome.STRUCTURAL, found.changes, (), why)
+
     def _with_reverts(self, judged: FileJudged, before: Tree, step: FileStep) -> FileJudged:
         """Flag the removal of lines that upstream added since the pin.
 
@@ -458,15 +424,3 @@ class Judge:
         )
         reasons = (why,) if why else ()
         return FileJudged(result, outcome, changes, (), reasons, triple, sides=sides)
-
-
-def combined(outcomes: list[Outcome]) -> Outcome:
-    """The outcome of a whole from its parts; of no part at all: unchanged."""
-    if Outcome.CONFLICT in outcomes:
-        return Outcome.CONFLICT
-    here = [Outcome.UPSTREAMED, Outcome.PARTLY_UPSTREAMED]
-    if any(outcome in here for outcome in outcomes):
-        if all(outcome is Outcome.UPSTREAMED for outcome in outcomes):
-            return Outcome.UPSTREAMED
-        return Outcome.PARTLY_UPSTREAMED
-    return max(outcomes, key=_WORST.index, default=Outcome.UNCHANGED)
