@@ -62,19 +62,20 @@ def publish(
     Needs GITHUB_TOKEN (or `gh auth login`) with write access to contents, pull requests and issues.
     """
     from tracker.cli.last import last_bump
-    from tracker.forge.access import from_environment
-    from tracker.publish.pin_files import left_out, top_of
-    from tracker.publish.proposal import broken, mended
-    from tracker.publish.publishing import publish as run
     from tracker.statedir import StateDir
 
     config = session(context).config()
-    key = _key(config)
-    run_url = _run_url()
     state = StateDir(config.state_dir)
     if hand_over is not None:
         _handed_over(config, last_bump(state.bump), state.evidence, hand_over)
         return
+    from tracker.forge.access import from_environment
+    from tracker.publish.pin_files import left_out, top_of
+    from tracker.publish.proposal import broken, mended
+    from tracker.publish.publishing import publish as run
+
+    key = _key(config)
+    run_url = _run_url()
     proposals: tuple[Proposal, ...]
     notes: tuple[str, ...] = ()
     document: BumpDocument | None = None
