@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 _TRIES = 5
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 _REPORT_EVERY = 1 << 21
 _PARTIAL, _BAD_RANGE = 206, 416
 
