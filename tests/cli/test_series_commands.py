@@ -194,3 +194,15 @@ def test_the_users_surroundings_do_not_matter(folder: Path) -> None:
     )
     assert odd.stdout == plain
     assert state(folder / ".git") == victim
+
+
+def test_bisect_finds_the_first_change_of_a_region(folder: Path) -> None:
+    """From the watch; a build is not tried, and that is said."""
+    watched = "[[watch.regions]]\nname = 'b'\nselector = 'b.c'\n"
+    (folder / "lloyal-track.toml").write_text(_CONFIG + watched)
+    swept = document(run(folder, "sweep", "pin..good", "--json"), "sweep")
+    found = document(run(folder, "bisect", "pin..new", "--until", "region", "--json"), "bisect")
+    assert found["items"] == ["region:b"]
+    assert found["first"] == swept["to"]
+    assert found["commit"]["pr"] == 1
+    assert run(folder, "bisect", "pin..new", "--until", "build").returncode == 2
