@@ -1,0 +1,137 @@
+"""Finds the places of a project that name an upstream revision, for ``init``. Reads only.
+
+What is found is a proposal for a human to read: a pattern is proposed only where all its places say
+the same, and with the number of places, so that a later miss is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tracker.config import PinTable
+from tracker.errors import TrackError
+from tracker.git.calls import run_git
+from tracker.pins import kinds, submodule, track
+from tracker.pins.forms import Form, form_of
+
+_IDENTIFIES = (Form.FULL_ID, Form.NIGHTLY, Form.RELEASE)
+_SKIPPED = {".git", "node_modules", "build", "dist", ".venv", "third_party", "vendor"}
+_CMAKE = re.compile(r"(CMakeLists\.txt|.*\.cmake)\Z")
+_VERSION_FILE = re.compile(r"\.?[\w.-]*[-_.]version(\.txt)?\Z", re.I)
+_NIGHTLY = r"\b(b[0-9]{4,6})\b"
+_DEPTH = 3
+_MOST_BYTES = 1 << 20
+
+
+def discover(folder: Path, upstream_name: str) -> tuple[PinTable, ...]:
+    """The pins in ``folder``: our own first, then version files, submodules, CMake strings.
+
+    ``upstream_name``: last part of upstream's address (``llama.cpp``): names its submodules.
+    """
+    return (
+        *_own(folder),
+        *_version_files(folder),
+        *_submodules(folder, upstream_name),
+        *_cmake_strings(folder),
+    )
+
+
+def value(folder: Path, table: PinTable) -> str:
+    """What the proposed pin says now, "" if that cannot be read."""
+    try:
+        if table.kind == "track":
+            return track.commit_in(folder / table.path) or ""
+        if table.kind == "submodule":
+            return submodule.gitlink(folder, table.path)
+        return kinds.value_of(table, (folder / table.path).read_bytes())
+    except (TrackError, OSError):
+        return ""
+
+
+def patch_folder(folder: Path) -> str | None:
+    """The folder with the most ``*.patch`` files, relative; None if there are none."""
+    counts: dict[str, int] = {}
+    for file in _files(folder):
+        if file.suffix == ".patch":
+            place = file.parent.relative_to(folder).as_posix()
+            counts[place] = counts.get(place, 0) + 1
+    return max(sorted(counts), key=lambda place: counts[place]) if counts else None
+
+
+def _own(folder: Path) -> Iterator[PinTable]:
+    for path in ("pin.toml", "vendor/pin.toml"):
+        if (folder / path).is_file():
+            yield PinTable(name="pin.toml", kind="track", path=path)
+
+
+def _version_files(folder: Path) -> Iterator[PinTable]:
+    for file in sorted(folder.iterdir()):
+        if file.is_file() and _VERSION_FILE.match(file.name):
+            table = PinTable(name=file.name, kind="version-file", path=file.name)
+            if form_of(value(folder, table)) in _IDENTIFIES:
+                yield table
+
+
+def _submodules(folder: Path, upstream_name: str) -> Iterator[PinTable]:
+    if not (folder / ".gitmodules").is_file():
+        return
+    said = run_git(
+        ["config", "-z", "-f", ".gitmodules", "--get-regexp", r"^submodule\..*\.(path|url)$"],
+        cwd=folder,
+        check=False,
+    ).stdout.decode("utf-8", "replace")
+    facts: dict[str, dict[str, str]] = {}
+    for entry in said.split("\0"):
+        key, _, text = entry.partition("\n")
+        name, _, fact = key.removeprefix("submodule.").rpartition(".")
+        if name:
+            facts.setdefault(name, {})[fact] = text
+    for found in facts.values():
+        address = found.get("url", "").rstrip("/").removesuffix(".git")
+        if address.rpartition("/")[2] == upstream_name and "path" in found:
+            yield PinTable(name=f"submodule {found['path']}", kind="submodule", path=found["path"])
+
+
+def _cmake_strings(folder: Path) -> Iterator[PinTable]:
+    for file in _files(folder):
+        if not _CMAKE.match(file.name) or file.stat().st_size > _MOST_BYTES:
+            continue
+        values = re.findall(_NIGHTLY, file.read_text(encoding="utf-8", errors="replace"))
+        if values and len(set(values)) == 1:
+            path = file.relative_to(folder).as_posix()
+            yield PinTable(
+                name=path, kind="pattern", path=path, pattern=_NIGHTLY, matches=len(values)
+            )
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Regular files up to ``_DEPTH`` folders deep, sorted, without what is built or vendored."""
+    for place, folders, files in os.walk(folder):
+        here = Path(place)
+        depth = len(here.relative_to(folder).parts)
+        folders[:] = sorted(
+            name
+            for name in folders
+            # A folder with a .git of its own is somebody else's repository.
+            if depth < _DEPTH and name not in _SKIPPED and not (here / name / ".git").exists()
+        )
+        for name in sorted(files):
+            if not (here / name).is_symlink():
+                yield here / name
+
+
+def as_toml(table: PinTable) -> str:
+    """The pin as a ``[[pins]]`` entry of the configuration."""
+    import tomlkit
+
+    entry = tomlkit.table()
+    defaults = PinTable(name="", kind="track", path="")
+    for key in table.__struct_fields__:
+        content = getattr(table, key)
+        if key in ("name", "kind", "path") or content != getattr(defaults, key):
+            literal = isinstance(content, str) and "\\" in content
+            entry[key] = tomlkit.string(content, literal=True) if literal else content
+    return "[[pins]]\n" + tomlkit.dumps(entry)
