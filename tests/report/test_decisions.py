@@ -163,3 +163,16 @@ def test_a_broken_file_is_named_with_its_line(tmp_path: Path, text: str, where: 
     with pytest.raises(ConfigError):
         decisions.record(file, taken)
     assert file.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "wanted", ["human:decisoin", "regoin:find_slot", "find_slot", "check:", ""]
+)
+def test_a_mistyped_name_is_refused_before_the_work(wanted: str) -> None:
+    """What cannot come out of any run is refused at once; what only a run can know is not."""
+    with pytest.raises(UsageError, match="no such item") as caught:
+        decisions.refuse_impossible(documents.config(), [Acceptance(wanted, "x")])
+    if wanted == "human:decisoin":
+        assert "human:decision" in caught.value.next_step
+    possible = [Acceptance(item, "x") for item in ("patch:0009-new.patch", "human:decision")]
+    decisions.refuse_impossible(documents.config(), possible)

@@ -134,6 +134,21 @@ def test_many_failures_do_not_bury_the_verdict() -> None:
     assert "more, all in the checklist" in tail
 
 
+def test_what_was_decided_is_told_apart() -> None:
+    """An accepted item has a row that says so; its like that nobody accepted keeps its own."""
+    items = tuple(
+        replace(item, accepted="read (2026-12-01)")
+        if item.id in ("routing:qwen35/default", "human:decision")
+        else item
+        for item in documents.bump().items
+    )
+    text = report.terminal(documents.bump(items=items), width=120)
+    assert "qwen35: still llama_memory_hybrid, but from new code; accepted" in text
+    assert "qwen35moe: still llama_memory_hybrid, but from new code\n" in text
+    assert "discriminator, fork-fidelity\n" in text
+    assert "decision: accepted" in text
+
+
 def test_of_many_regions_the_blocking_ones_are_named() -> None:
     """Whoever looks for find_slot finds it, however many regions are watched."""
     watch = documents.watch()

@@ -25,6 +25,7 @@ from tracker.evidence.verdict import Status
 from tracker.statedir import write_whole
 
 FILE_NAME = "decisions.toml"
+_KINDS = ("pin", "patch", "region", "routing", "build", "check", "ticket", "human")
 _HEAD = """\
 # What people decided about items of the checklist (bump --accept ITEM --because TEXT).
 # Each holds while the digest of the item's evidence stays the same; then it is asked again.
@@ -81,6 +82,27 @@ def read(path: Path) -> tuple[Decision, ...]:
         line_number = line_of(text, key)
         where = f"{path}:{line_number} {key}" if line_number else f"{path} {key}".rstrip()
         raise ConfigError(message, where=where, next_step="correct or remove that entry") from None
+
+
+def refuse_impossible(config: Config, acceptances: Iterable[Acceptance]) -> None:
+    """Refuse before the work what can be known to be wrong before it: a mistyped name.
+
+    Raises:
+        UsageError: no item of that kind and name can come out of a run with ``config``.
+    """
+    known = {
+        "human": {table.name for table in config.checklist.human},
+        "ticket": {table.key for table in config.tickets},
+        "pin": {table.name for table in config.pins},
+    }
+    for wanted in acceptances:
+        kind, _, key = wanted.item.partition(":")
+        names = known.get(kind)
+        if (names is not None and key not in names) or kind not in _KINDS or not key:
+            possible = [f"{one}:{name}" for one, listed in known.items() for name in sorted(listed)]
+            near = difflib.get_close_matches(wanted.item, possible, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else "see `lloyal-track checklist`"
+            raise UsageError("no such item to accept", where=wanted.item, next_step=hint)
 
 
 def decide(

@@ -58,9 +58,10 @@ def _rows(group: Group, behaviour: Behaviour | None) -> Iterator[tuple[Status, s
     if group.kind == "check" and behaviour is not None:
         yield from _behaviour_rows(group, behaviour)
     elif group.kind == "human":
-        for status in dict.fromkeys(item.status for item in group.items):
-            names = [key_of(item) for item in group.items if item.status is status]
-            yield status, ", ".join(names)
+        for accepted in (False, True):
+            names = [key_of(item) for item in group.items if bool(item.accepted) is accepted]
+            if names:
+                yield group.items[0].status, ", ".join(names) + (": accepted" if accepted else "")
     else:
         for bundle in bundles(group.items):
             yield bundle.first.status, _said(group.kind, bundle)
@@ -69,7 +70,7 @@ def _rows(group: Group, behaviour: Behaviour | None) -> Iterator[tuple[Status, s
 def _said(kind: str, bundle: Bundle) -> str:
     if kind == "patch" and bundle.first.status is Status.PASS:
         return f"{plural(len(bundle.items), 'patch')} rebased: {bundle.said}"
-    return f"{named(bundle)}: {bundle.said}"
+    return f"{named(bundle)}: {bundle.said}" + ("; accepted" if bundle.first.accepted else "")
 
 
 def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status, str]]:

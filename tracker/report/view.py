@@ -238,17 +238,17 @@ def counted(items: Iterable[Item]) -> str:
 
 
 def bundles(items: Iterable[Item]) -> tuple[Bundle, ...]:
-    """Items of one kind and status whose sentences start alike (up to the first ``;``) together.
+    """Items of a kind and status, decided or not, whose sentences start alike (up to ``;``).
 
     Six threads that were not polled for one reason are one line.
     """
-    found: dict[tuple[str, Status, str], list[Item]] = {}
+    found: dict[tuple[str, Status, bool, str], list[Item]] = {}
     for item in items:
         start = item.summary.partition(";")[0]
-        found.setdefault((item.kind, item.status, start), []).append(item)
+        found.setdefault((item.kind, item.status, bool(item.accepted), start), []).append(item)
     return tuple(
         Bundle(tuple(group), group[0].summary if len(group) == 1 else start)
-        for (_, _, start), group in found.items()
+        for (_, _, _, start), group in found.items()
     )
 
 
