@@ -209,3 +209,13 @@ def test_a_read_only_pin_is_told_before_anything_is_lost(downstream: Downstream)
     assert str(pin).encode() in done.stderr
     pin.rmdir()
     pin.write_text(before)
+
+
+def test_a_project_that_watches_nothing_can_still_move(downstream: Downstream) -> None:
+    """No region configured is not an unproven region."""
+    file = downstream.folder / "lloyal-track.toml"
+    text = file.read_text()
+    file.write_text(text[: text.index("[[watch.regions]]")])
+    code, document = downstream.bump(downstream.ids[2])
+    assert (code, document["pin"]["outcome"]) == (0, "moved"), document["summary"]
+    assert document["watch"] is None

@@ -65,6 +65,7 @@ def bump(config: Config, request: Request, *, progress: Progress) -> BumpDocumen
         TrackError: the run cannot go on; the pin is as it was.
     """
     state = StateDir(config.state_dir)
+    decisions.refuse_impossible(config, request.acceptances)
     with state.locked():
         pins.refuse_open_operation(state)
         progress.stage("upstream")
@@ -173,7 +174,10 @@ class _Run:
             progress=self.progress,
         )
 
-    def _watch(self, queue: Series, start: Revision, target: Revision) -> WatchDocument:
+    def _watch(self, queue: Series, start: Revision, target: Revision) -> WatchDocument | None:
+        """None if nothing is watched: then there is nothing to prove, and no item."""
+        if not self.config.watch.regions and not self.config.watch.routing:
+            return None
         self.progress.stage("watch")
         return watch.watch(
             self.repository,
@@ -184,13 +188,15 @@ class _Run:
             touched=changed_lines(queue),
         )
 
-    def _poll(self, start: Revision, target: Revision, watched: WatchDocument) -> TicketsDocument:
+    def _poll(
+        self, start: Revision, target: Revision, watched: WatchDocument | None
+    ) -> TicketsDocument:
         history = tickets.LocalHistory(
             self.repository,
             self.config.upstream.repository or "",
             start.commit,
             target.commit,
-            tuple(region.to for region in watched.regions if region.to),
+            tuple(region.to for region in (watched.regions if watched else ()) if region.to),
         )
         return tickets.poll(
             self.config.tickets,
