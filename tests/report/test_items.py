@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
 from tests.support import documents
+from tracker import config as configuration
 from tracker import report
 from tracker.config import Config
 from tracker.evidence.item import Item
@@ -507,3 +510,19 @@ def test_an_acceptance_is_bound_to_meaning_not_to_positions() -> None:
         regions = tuple(region if r.name == "seq_rm" else r for r in watch.regions)
         there = drawn(bent(watch=replace(watch, regions=regions)))["region:seq_rm"]
         assert (there.digest == here.digest) is same
+
+
+def test_another_upstream_needs_nothing_of_this_one(tmp_path: Path) -> None:
+    """With no watch, check or ticket configured, patches and pins are the whole checklist."""
+    file = tmp_path / "lloyal-track.toml"
+    file.write_text(
+        '[upstream]\nurl = "https://example.org/small"\n'
+        '[[pins]]\nname = "default"\nkind = "track"\npath = "pin.toml"\n'
+    )
+    stages = bent(watch=None, tickets=None, build=None, check=None)
+    found = report.items(configuration.load(file), stages)
+    assert [item.kind for item in found] == ["pin", "patch"]
+    assert report.conclusion(found, stages.rebase) is Verdict.OK
+    document = documents.bump(stages, found)
+    for text in (report.markdown(document), report.html(document), report.terminal(document)):
+        assert "llama_" not in text.replace("llama_memory_recurrent", "")
