@@ -89,11 +89,12 @@ class RoutingWalk:
         rows = {q.key: router.row(q.arch, q.assume) for q in self._questions}
         self._visible = frozenset({self._function.path, *router.visible})
         self._functions = router.functions
-        constants = self._archs.union(*(_WORD.findall(text) for text in router.texts))
+        # Where no enum is known yet it may appear in any file, and only its arrival matters.
+        named = router.texts if router.enumerations else ()
+        constants = self._archs.union(*(_WORD.findall(text) for text in named))
         if constants != self._constants:
             self._constants = constants
             self._words_of.clear()
-        # Where no enum is known yet, it may appear in any file.
         self._enumerations = router.enumerations or self._visible
         self._decided = self._deciding()
         return rows
@@ -117,6 +118,9 @@ class RoutingWalk:
         """The constants that ``path`` names, of those that decide."""
         oid = self._files.ids.get(path, "")
         if oid not in self._words_of:
-            found = _WORD.findall(self._files.read(path) or b"")
-            self._words_of[oid] = self._constants.intersection(found)
+            source = self._files.read(path) or b""
+            if not any(arch in source for arch in self._archs):
+                self._words_of[oid] = frozenset()
+            else:
+                self._words_of[oid] = self._constants.intersection(_WORD.findall(source))
         return self._words_of[oid]
