@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tracker.evidence.verdict import Verdict
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.progress import SILENT
-from tracker.series import read_series
+from tracker.series import read_series, refreshing
 from tracker.series.merging import Merger
 from tracker.series.rebasing import Rebased, rebase_with_engine
 from tracker.series.writing import Written, close, keep_resolutions, read_operation, write
@@ -203,3 +204,21 @@ def test_a_conflict_without_text_opens_nothing(tmp_path: Path) -> None:
     assert written.operation is None
     assert "not there any more" in written.not_written[0][1]
     assert not place.state.operation.exists()
+
+
+def test_a_refreshed_patch_that_would_not_apply_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the reason: it is applied strictly before it reaches the file."""
+    place = _place(tmp_path, {"a.c": "top\n" + numbered(1, 40)}, _MAIL)
+    section = refreshing._section
+
+    def spoiled(*args: Any) -> bytes:
+        return section(*args).replace(b"+mine", b"+other")
+
+    monkeypatch.setattr(refreshing, "_section", spoiled)
+    before = state(place.patches)
+    _rebased, written = place.rebase("pin", "new")
+    assert written.files == ()
+    assert "another result" in written.not_written[0][1]
+    assert state(place.patches) == before
