@@ -21,7 +21,7 @@ from tracker.evidence.build import BuildDocument, Variant
 from tracker.evidence.bump import BumpDocument, Provenance
 from tracker.evidence.check import CheckDocument
 from tracker.evidence.pins import PinMove, PinRead
-from tracker.evidence.rebase import RebaseDocument
+from tracker.evidence.rebase import Outcome, RebaseDocument
 from tracker.evidence.revision import Revision
 from tracker.evidence.tickets import TicketsDocument
 from tracker.evidence.watch import WatchDocument
@@ -30,6 +30,7 @@ from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.native import check as core_check
 from tracker.native import reuse
+from tracker.native.claims import with_claims
 from tracker.native.core import BuiltCore
 from tracker.native.probe import Limits
 from tracker.progress import Progress
@@ -109,7 +110,7 @@ class _Run:
             rebased = self._rebase(queue, quarantine, start, target)
             watched = self._watch(queue, start, target)
             polled = self._poll(start, target, watched)
-            native = self._native(quarantine, target, rebased)
+            native = self._native(quarantine, target, rebased, _claims(queue, rebased))
         stages = Stages(
             start=start,
             target=target,
@@ -207,7 +208,13 @@ class _Run:
             progress=self.progress,
         )
 
-    def _native(self, quarantine: Quarantine, target: Revision, rebased: RebaseDocument) -> _Native:
+    def _native(
+        self,
+        quarantine: Quarantine,
+        target: Revision,
+        rebased: RebaseDocument,
+        claimed: frozenset[str],
+    ) -> _Native:
         """Build and check both variants; a series that does not apply leaves the baseline."""
         if CHECK_RECIPE not in self.config.build.recipes:
             why = f"the configuration has no recipe `{CHECK_RECIPE}`"
@@ -224,16 +231,18 @@ class _Run:
             return _Native(built, not_run={"check": "the configuration turns it off"})
         if not cores:
             return _Native(built, not_run={"check": "nothing was built that could be checked"})
-        return _Native(built, self._check(cores, target))
+        return _Native(built, self._check(cores, target, claimed))
 
-    def _check(self, cores: dict[Variant, BuiltCore], target: Revision) -> CheckDocument:
+    def _check(
+        self, cores: dict[Variant, BuiltCore], target: Revision, claimed: frozenset[str]
+    ) -> CheckDocument:
         table, work = self.config.check, self.state.work / "check"
         limits = Limits(table.timeout_s, table.memory_mib)
         subjects = core_check.tiny_subjects(table, work / "models")
-        key = reuse.check_key(cores, subjects, target.commit, limits)
+        key = reuse.check_key(cores, subjects, target.commit, limits, claimed)
         done = reuse.kept(work / "passed", key)
         if done is None:
-            done = core_check.check(
+            ran = core_check.check(
                 cores,
                 revision=target.commit,
                 subjects=subjects,
@@ -241,6 +250,7 @@ class _Run:
                 limits=limits,
                 progress=self.progress,
             )
+            done = with_claims(ran, claimed)
             reuse.keep(work / "passed", key, done)
         return done
 
@@ -268,3 +278,14 @@ class _Run:
             series_digest=series.series_digest(queue),
             config_digest=digest(self.config.digest_input),
         )
+
+
+def _claims(queue: Series, rebased: RebaseDocument) -> frozenset[str]:
+    """The check's scenarios that the patches in the result say they prove."""
+    absent = {patch.name for patch in rebased.patches if patch.outcome is Outcome.NOT_APPLICABLE}
+    return frozenset(
+        scenario
+        for member in queue.members
+        if member.patch.name not in absent
+        for scenario in member.entry.proof
+    )

@@ -27,7 +27,8 @@ class CheckRow(Value, frozen=True, kw_only=True):
     run named in ``compared_with``. ``library``: path and sha256 of the core that was really loaded.
     ``facts``: how many single things the run looked at (an answer of seq_rm, two logits compared);
     ``broken``: those that a right memory would not give, one sentence each. On the baseline they
-    are what the patch cures.
+    are what the patch cures. ``claimed`` False: a fault of upstream's own, the same with and
+    without the patches, that no carried patch is for: it is told, and does not forbid.
     """
 
     scenario: str
@@ -47,6 +48,7 @@ class CheckRow(Value, frozen=True, kw_only=True):
     why: str
     facts: int = 0
     broken: tuple[str, ...] = ()
+    claimed: bool = True
     seconds: float = 0.0
 
 

@@ -1,14 +1,14 @@
 """Keeps a check that passed, so that the same check of the same cores need not run again.
 
 The check is deterministic, and its key covers all that it depends on: the cores, the program, the
-models, the plan and the judge. Only a document that is ok is kept: a failure is looked at again,
-because a time-out or a killed child may have been this machine's fault.
+models, the plan, the judge and the patches' claims. A failure or a gap is not kept but looked at
+again: a time-out or a killed child may have been this machine's fault.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,12 +24,15 @@ from tracker.native.plan import Subject
 from tracker.native.probe import Limits
 from tracker.statedir import write_whole
 
+_KEPT = (Verdict.OK, Verdict.ATTENTION)
+
 
 def check_key(
     cores: Mapping[Variant, BuiltCore],
     subjects: Sequence[Subject],
     revision: str,
     limits: Limits,
+    claimed: Collection[str],
 ) -> str:
     """Names one check by content; no path of this machine is part of it."""
     return digest(
@@ -47,6 +50,7 @@ def check_key(
         ],
         revision,
         asdict(limits),
+        sorted(claimed),
         _sha256(sorted(bundled("build/probe").rglob("*.[ch]pp"))),
         _sha256(sorted(Path(__file__).parent.glob("*.py"))),
     )
@@ -58,18 +62,18 @@ def kept(folder: Path, key: str) -> CheckDocument | None:
         document = msgspec.json.decode((folder / f"{key}.json").read_bytes(), type=CheckDocument)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
-    if document.verdict is not Verdict.OK:
+    if document.verdict not in _KEPT:
         return None
     return msgspec.structs.replace(document, reused=True)
 
 
 def keep(folder: Path, key: str, document: CheckDocument) -> None:
-    """Keep ``document`` if it is ok.
+    """Keep ``document`` unless something failed or is unknown.
 
     Raises:
         OSError: it cannot be written.
     """
-    if document.verdict is Verdict.OK:
+    if document.verdict in _KEPT:
         write_whole(folder / f"{key}.json", to_json(document))
 
 
