@@ -155,6 +155,26 @@ class Repository:
         lacking = [line[1:] for line in listed if line.startswith("?")]
         fetch_objects(self.git_dir, self.promisor, lacking, self.objects)
 
+    def ensure_range(self, from_: str, to: str, folders: Sequence[str]) -> None:
+        """Have what lies in ``folders`` at hand, at both commits and everywhere between: a filtered
+        clone fetches what it lacks in one call.
+
+        Raises:
+            EnvironmentFault: they cannot be fetched.
+        """
+        if self.promisor is None:
+            return
+        args = ["rev-list", "--objects", "--no-object-names", "--missing=print"]
+        listed = self.git([*args, f"{from_}..{to}", "--", *folders]).stdout.decode("ascii").split()
+        for end in (from_, to):
+            trees = self.git(["ls-tree", "-d", "-r", "-z", end, "--", *folders]).stdout
+            inside = [entry.oid for entry in parse_tree_listing(trees) if entry.path in folders]
+            if inside:
+                more = self.git([*args, "--no-walk", *inside]).stdout.decode("ascii").split()
+                listed += more
+        lacking = {line[1:] for line in listed if line.startswith("?")}
+        fetch_objects(self.git_dir, self.promisor, lacking, self.objects)
+
     def resolve(self, rev: str) -> str:
         """The full id of the commit that ``rev`` names; annotated tags are peeled.
 

@@ -38,11 +38,8 @@ def compare(table: RegionTable, before: Region | Absent, after: Region | Absent)
 
 def judge(before: Region | Absent, after: Region | Absent) -> tuple[RegionStatus, str]:
     """The status of a region and one sentence for it."""
-    if isinstance(after, Absent):
-        where = "at neither revision: " if isinstance(before, Absent) else ""
-        return RegionStatus.MISSING, f"{where}{after.why}{_near(after)}"
-    if isinstance(before, Absent):
-        return RegionStatus.CHANGED, f"new at the target; before, {before.why}"
+    if isinstance(before, Absent) or isinstance(after, Absent):
+        return _judge_absent(before, after)
     if before.blob == after.blob and before.path == after.path:
         return RegionStatus.UNCHANGED, "the file is the same"
     for side, region in (("pin", before), ("target", after)):
@@ -51,6 +48,17 @@ def judge(before: Region | Absent, after: Region | Absent) -> tuple[RegionStatus
     if before.path != after.path or before.name != after.name:
         return _judge_moved(before, after)
     return _judge_in_place(before, after)
+
+
+def _judge_absent(before: Region | Absent, after: Region | Absent) -> tuple[RegionStatus, str]:
+    for region in (before, after):
+        if isinstance(region, Absent) and region.unread:
+            return RegionStatus.UNPARSED, region.why
+    if isinstance(after, Absent):
+        where = "at neither revision: " if isinstance(before, Absent) else ""
+        return RegionStatus.MISSING, f"{where}{after.why}{_near(after)}"
+    why = before.why if isinstance(before, Absent) else ""
+    return RegionStatus.CHANGED, f"new at the target; before, {why}"
 
 
 def _judge_in_place(before: Region, after: Region) -> tuple[RegionStatus, str]:

@@ -26,7 +26,7 @@ from tracker.watch.dependencies import Touched, dependencies
 from tracker.watch.follow import Candidate, Several, follow
 from tracker.watch.locate import Absent, Region, anywhere, locate
 from tracker.watch.selector import Selector
-from tracker.watch.snapshot import Files, Snapshot
+from tracker.watch.snapshot import Files, Snapshot, bring
 
 _REGION_VERDICT = {
     RegionStatus.UNCHANGED: Verdict.OK,
@@ -63,6 +63,7 @@ def watch(
         ConfigError: a selector or a situation in ``table`` cannot be used.
     """
     before, after = Snapshot(repository, from_, to), Snapshot(repository, to, from_)
+    bring(repository, from_, to, [*named_paths(table), *(item.path for item in touched)])
     found = compare_files(table, before, after, progress=progress, touched=touched)
     return WatchDocument(
         verdict=found.verdict,
@@ -72,6 +73,12 @@ def watch(
         routing=found.routing,
         classes=found.classes,
     )
+
+
+def named_paths(table: WatchTable) -> list[str]:
+    """The files that are named, and so will be read."""
+    found = [selector.parse(region.selector, region.name).path for region in table.regions]
+    return [*found, routing_function(table).path] if table.routing_function else found
 
 
 @dataclass(frozen=True, slots=True)

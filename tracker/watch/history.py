@@ -21,11 +21,11 @@ from tracker.progress import Progress
 from tracker.watch import selector
 from tracker.watch.commits import upstream_commit
 from tracker.watch.compare import span
-from tracker.watch.document import routing_function, situation
+from tracker.watch.document import named_paths, routing_function, situation
 from tracker.watch.locate import Absent, Region
 from tracker.watch.routing import Row
 from tracker.watch.routing_walk import Question, RoutingStep, RoutingWalk
-from tracker.watch.snapshot import Contents, Rewound, ids_at
+from tracker.watch.snapshot import Contents, Rewound, bring, ids_at
 from tracker.watch.walk import RegionWalk, Step
 
 _UNKNOWN = frozenset({RegionStatus.UNPARSED.value, RoutingStatus.UNRESOLVED.value})
@@ -48,6 +48,7 @@ def watch_range(
         )
     log = range_log(repository, from_, to)
     read = Contents(repository)
+    bring(repository, from_, to, named_paths(table))
     files = Rewound(repository, to, ids_at(repository, to), read)
     regions = [
         (region.name, RegionWalk(wanted, files.ids.get(wanted.path), read))

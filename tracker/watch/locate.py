@@ -59,12 +59,14 @@ class Region:
 @dataclass(frozen=True, slots=True)
 class Absent:
     """The selector matches nothing. ``why``: one sentence. ``name`` and ``blob``: what was looked
-    for in which content, None where there is no file or no name.
+    for in which content, None where there is no file or no name. ``unread``: the file is there, its
+    content is not, so nothing is known.
     """
 
     why: str
     name: str | None = None
     blob: bytes | None = None
+    unread: bool = False
 
     @property
     def near(self) -> tuple[str, ...]:

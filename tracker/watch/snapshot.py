@@ -5,6 +5,7 @@ The only file of this room that asks the repository for content. Reads; never wr
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,6 +16,7 @@ from tracker.git.repository import Repository
 from tracker.source import is_cpp
 
 _KEPT = 512
+_ALWAYS = ("include", "src")  # what a routing function includes stands there
 
 
 class Files(Protocol):
@@ -42,12 +44,27 @@ class Snapshot:
     other: str | None = None
     _files: dict[str, bytes | None] = field(default_factory=dict)
     _differing: list[str] | None = None
+    _ids: dict[str, str] | None = None
 
     def read(self, path: str) -> bytes | None:
-        """The file's content, None if there is no such file."""
+        """The file's content, None if there is no such file.
+
+        Raises:
+            UsageError: there is one, but the repository lacks its content.
+        """
         if path not in self._files:
-            self._files[path] = self.repository.read_path(self.treeish, path)
+            content = self.repository.read_path(self.treeish, path)
+            if content is None and path in self.ids:
+                content = self.repository.read(self.ids[path])
+            self._files[path] = content
         return self._files[path]
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """Path -> blob id of every file; asked for when something is not found."""
+        if self._ids is None:
+            self._ids = ids_at(self.repository, self.treeish)
+        return self._ids
 
     def files_with(self, texts: Sequence[str], *, differing: bool = False) -> list[str]:
         """The C++ files that hold one of ``texts``, in git's order; all, or those that differ.
@@ -128,6 +145,17 @@ class Rewound:
                 self.ids.pop(change.path, None)
             else:
                 self.ids[change.path] = change.old
+
+
+def bring(repository: Repository, from_: str, to: str, paths: Iterable[str]) -> None:
+    """In a filtered clone, have the folders of ``paths`` at hand over a range, in one call.
+
+    Raises:
+        EnvironmentFault: they cannot be fetched.
+    """
+    if repository.is_partial:
+        folders = {posixpath.dirname(path) for path in paths} | set(_ALWAYS)
+        repository.ensure_range(from_, to, sorted(folder for folder in folders if folder))
 
 
 def ids_at(repository: Repository, treeish: str) -> dict[str, str]:

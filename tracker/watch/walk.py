@@ -60,7 +60,7 @@ class RegionWalk:
             return None
         after, before = self.region(), self._at(change.old)
         self.oid = change.old
-        if isinstance(after, Region) and isinstance(before, Absent):
+        if isinstance(after, Region) and isinstance(before, Absent) and not before.unread:
             before = self._followed(after, before, commit)
         if isinstance(after, Absent) and isinstance(before, Absent):
             return None
@@ -103,7 +103,7 @@ class RegionWalk:
         if key not in self._regions:
             blob = self._read(oid)
             self._regions[key] = (
-                Absent(f"the content of {path} is not in the repository")
+                Absent(f"the content of {path} is not in the repository", unread=True)
                 if blob is None
                 else in_file(self.selector, path, blob)
             )
