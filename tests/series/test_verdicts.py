@@ -387,3 +387,31 @@ def test_a_function_that_two_files_define_is_not_followed(tmp_path: Path) -> Non
     mine = {"a.cpp": stay + "\n" + move.replace("step(4);", "mine(4);")}
     target = {"a.cpp": stay, "b.cpp": move, "c.cpp": move}
     assert judge_one(tmp_path, pin, target, diff(pin, mine)).outcome is Outcome.CONFLICT
+
+
+def test_a_change_that_can_be_cut_in_two_ways_is_upstreamed_all_the_same(tmp_path: Path) -> None:
+    """Among equal lines git cuts an insertion at another place than the patch does."""
+    block = ["if (a) {", "  b();", "}"]
+    pin = {"a.c": _function("f", *block, *block, "end();")}
+    mine = {"a.c": _function("f", *block, *block, *block, "end();")}
+    first = next(iter(pin["a.c"].splitlines()))
+    hunk = [f" {line}" for line in pin["a.c"].splitlines()]
+    hunk[1:1] = [f"+    {line}" for line in block]  # at the first copy, not at the last
+    patch = "--- a/a.c\n+++ b/a.c\n" + "\n".join(
+        [f"@@ -1,{len(hunk) - 3} +1,{len(hunk)} @@ {first}", *hunk, ""]
+    )
+    later = {"a.c": "// more\n" + str(mine["a.c"])}
+    result = judge_one(tmp_path, pin, later, patch.encode())
+    assert result.outcome is Outcome.UPSTREAMED
+    assert (tmp_path / "out/a.c").read_text() == later["a.c"]
+
+
+def test_a_function_appended_to_the_file_is_not_taken_for_upstreamed(tmp_path: Path) -> None:
+    """Its context changed and nothing stands behind it to compare."""
+    pin = {"a.cpp": _function("f", *[f"step({n});" for n in range(5)])}
+    mine = {"a.cpp": str(pin["a.cpp"]) + "\n" + _function("added", "go();")}
+    target = {"a.cpp": str(pin["a.cpp"]).replace("step(4);", "step(44);")}
+    result = judge_one(tmp_path, pin, target, diff(pin, mine))
+    assert result.outcome is Outcome.MERGED
+    expected = str(target["a.cpp"]) + "\n" + _function("added", "go();")
+    assert (tmp_path / "out/a.cpp").read_text() == expected

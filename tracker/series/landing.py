@@ -30,17 +30,28 @@ class Landed:
 
 def land(texts: Texts, placed: Sequence[Placed]) -> list[Landed]:
     """Judge the hunks of one file, in order."""
+    found, grown = _land_all(texts, placed, trust_repeats=True)
+    if texts.result is not None and grown != len(texts.result) - len(texts.ours):
+        # What was said to be upstream already does not add up with the length of the result.
+        found, _grown = _land_all(texts, placed, trust_repeats=False)
+    return found
+
+
+def _land_all(
+    texts: Texts, placed: Sequence[Placed], *, trust_repeats: bool
+) -> tuple[list[Landed], int]:
+    """The hunks, and by how many lines those that were applied make the text longer."""
     found: list[Landed] = []
     carried = applied = 0
     for item in placed:
         groups = absolute(item)
-        landed = _land_one(texts, item, groups, carried, applied)
+        landed = _land_one(texts, item, groups, carried, applied, trust_repeats=trust_repeats)
         found.append(landed)
         delta = sum(len(group.added) - len(group.removed) for group in groups)
         carried += delta
         if landed.result.outcome.clean:
             applied += delta
-    return found
+    return found, applied
 
 
 def absolute(item: Placed) -> list[Group]:
@@ -52,12 +63,18 @@ def absolute(item: Placed) -> list[Group]:
 
 
 def _land_one(
-    texts: Texts, item: Placed, groups: list[Group], carried: int, applied: int
+    texts: Texts,
+    item: Placed,
+    groups: list[Group],
+    carried: int,
+    applied: int,
+    *,
+    trust_repeats: bool,
 ) -> Landed:
     upstream = texts.upstream
     function = around(texts, groups[0])
     home = _home(texts, groups[0], function, carried)
-    outcome = _outcome(texts, item, groups)
+    outcome = _outcome(texts, item, groups, applied if trust_repeats else None)
     at = to_new(upstream, item.at)
     landed_in: str | None = None
     flags: list[Flag] = []
@@ -134,18 +151,38 @@ def _first_code(group: Group) -> int:
     return next((i for i, line in enumerate(group.added) if line.strip()), 0)
 
 
-def _outcome(texts: Texts, item: Placed, groups: list[Group]) -> Outcome:
+def _outcome(texts: Texts, item: Placed, groups: list[Group], applied: int | None) -> Outcome:
     upstream = texts.upstream
     if not overlapping(upstream, item.at, item.end):
         exact = to_new(upstream, item.at) == item.hunk.first
         return Outcome.UNCHANGED if exact else Outcome.OFFSET
     if all(_made_upstream(texts, group) for group in groups):
         return Outcome.UPSTREAMED
+    if applied is not None and _left_alone(texts, item, applied):
+        return Outcome.UPSTREAMED
     if texts.result is None and any(
         touching(upstream, Change(g.start, g.start + len(g.removed), 0, 0)) for g in groups
     ):
         return Outcome.CONFLICT
     return Outcome.MERGED
+
+
+def _left_alone(texts: Texts, item: Placed, applied: int) -> bool:
+    """The merge holds the change and did nothing here: upstream's lines have it already.
+
+    Where lines repeat, a change can be cut in two ways, and ``_made_upstream`` sees only one.
+    """
+    if texts.result is None:
+        return False
+    start, end = to_new(texts.upstream, item.at), to_new(texts.upstream, item.end)
+    for change in texts.upstream:
+        if change.start < item.end <= change.end:
+            end = change.new_end
+    # One line more on both sides, the file's ends included: an insertion can stand on the edge.
+    first, last = max(start - 1, 0), end + 1
+    if (start == 0) != (start + applied == 0) or first + applied < 0:
+        return False
+    return texts.ours[first:last] == texts.result[first + applied : last + applied]
 
 
 def _made_upstream(texts: Texts, group: Group) -> bool:
