@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.watch.archived import archived
-from tracker.source import Kind, focused, is_cpp, outline
+from tracker.source import Kind, fingerprint, focused, is_cpp, outline
 
 PARTS = [
     b"void f() { a; }\n",
@@ -45,11 +45,11 @@ def test_a_focused_file_defines_the_same(parts: list[bytes]) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from([*PARTS, b"}", b"{", b"#endif\n", b"#if X\n", b'"', b"/*"])))
-def test_broken_files_never_raise(parts: list[bytes]) -> None:
-    """Unbalanced braces, branches, quotes and comments are an answer too."""
+def test_a_broken_file_is_not_cut_wrong(parts: list[bytes]) -> None:
+    """Unbalanced braces, branches, quotes and comments: the same answers, and no line is lost."""
     source = b"".join(parts)
     assert focused(source, "f").count(b"\n") == source.count(b"\n")
-    outline(focused(source, "f"))
+    assert named(focused(source, "f"), "f") == named(source, "f")
 
 
 @pytest.mark.archives
@@ -67,3 +67,27 @@ def test_real_files_define_the_same_in_focus() -> None:
             if named(focused(source, name.rpartition("::")[2]), name) != named(source, name):
                 wrong.append(f"{path}: {name}")
     assert not wrong, "\n".join(wrong)
+
+
+BASE = b"#include <a>\nvoid g() { 1; }\n\nvoid f() {\n    2;\n}\nint h;\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "equal"),
+    [
+        (b"{ 1; }", b"{ 1; 3; }", True),
+        (b"\n\nvoid f", b"\n\n// new\n\n\nvoid f", False),  # a comment in front is in its piece
+        (b"void g() { 1; }\n", b"", True),
+        (b"2;\n", b"2;\n\n", True),
+        (b"2;", b"4;", False),
+        (b"#include <a>", b"#include <b>", False),
+        (b"void g()", b"#define Q\nvoid g()", False),
+        (b"int h;", b"int f;", False),
+    ],
+)
+def test_a_fingerprint_differs_with_what_can_define_the_name(
+    old: bytes, new: bytes, equal: bool
+) -> None:
+    """Equal only if every piece that holds the name, and every directive, is the same text."""
+    assert BASE.count(old) == 1
+    assert (fingerprint(BASE, "f") == fingerprint(BASE.replace(old, new), "f")) is equal

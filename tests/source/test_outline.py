@@ -125,6 +125,15 @@ def test_dead_code_is_not_a_definition() -> None:
     assert found.others == 0
 
 
+@pytest.mark.parametrize("header", [b"#if 1", b"#if true"])
+def test_the_else_of_a_branch_that_is_always_taken_is_dead(header: bytes) -> None:
+    """What ``#if 1`` leaves to ``#else`` or ``#elif`` does not exist."""
+    source = header + b"\nvoid f() { a; }\n#elif X\nvoid f() { b; }\n#else\nvoid f() {\n#endif\n"
+    found = definition(source, "f")
+    assert found is not None
+    assert (found.span, found.others, found.reliable) == ((2, 2), 0, True)
+
+
 def test_guards_name_the_conditions_around_a_definition() -> None:
     """The preprocessor conditions of a definition are told, an include guard is not one."""
     source = (

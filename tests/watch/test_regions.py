@@ -157,6 +157,20 @@ def test_a_selector_that_never_matched_is_a_finding(tmp_path: Path) -> None:
     assert document.verdict is Verdict.FAIL
 
 
+def test_a_selector_with_an_old_path_is_found_where_the_code_is(tmp_path: Path) -> None:
+    """Where the named file is at neither revision, the one file that defines the name is taken;
+    a mere declaration elsewhere is not.
+    """
+    header = "struct memory_recurrent { bool find_slot(int); bool only_here(int); };\n"
+    before = {"src/memory-recurrent.h": header}
+    old = "src/old/path.cpp::memory_recurrent"
+    found = region(tmp_path / "1", f"{old}::find_slot", {RECURRENT: ABOVE}, before)
+    assert found.status is RegionStatus.UNCHANGED
+    assert found.to == Span(path=RECURRENT, start=12, end=22)
+    declared = region(tmp_path / "2", f"{old}::only_here", {RECURRENT: ABOVE}, before)
+    assert declared.status is RegionStatus.MISSING
+
+
 def test_a_new_region_is_a_change(tmp_path: Path) -> None:
     """Code that exists only at the target is told as new."""
     new = FILES[RECURRENT] + "void memory_recurrent::rank() { x(); }\n"

@@ -6,7 +6,7 @@ every range is checked against brackets counted by a lexer of our own, and what 
 is marked ``reliable=False``.
 """
 
-from tracker.source.focus import focused
+from tracker.source.focus import fingerprint, focused
 from tracker.source.lexer import tokens
 from tracker.source.outline import (
     Definition,
@@ -28,6 +28,7 @@ __all__ = [
     "definition",
     "enclosing_function",
     "enclosing_scope",
+    "fingerprint",
     "focused",
     "is_cpp",
     "outline",

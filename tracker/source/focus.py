@@ -7,6 +7,7 @@ is in doubt the file is left whole: focusing may cost time, never an answer.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -70,6 +71,15 @@ def focused(source: bytes, word: str) -> bytes:
             directive = next(directives, None)
         out.append(b"\n" * source.count(b"\n", at, end))
     return b"".join(out)
+
+
+def fingerprint(source: bytes, word: str) -> bytes:
+    """Equal for two files only if the pieces that can define ``word`` are the same text, and so are
+    all preprocessor lines; blank lines and everything else may differ.
+    """
+    lines = focused(source, word).split(b"\n")
+    kept = b"\n".join(line for line in lines if line and not line.isspace())
+    return hashlib.sha256(kept).digest()
 
 
 class _Doubt(Exception):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tracker.evidence.watch import RoutingStatus
 from tracker.git.range_log import Logged
-from tracker.source import focused
+from tracker.source import fingerprint
 from tracker.watch.routing import Router, Row, compare_rows
 from tracker.watch.selector import Selector
 from tracker.watch.snapshot import Rewound
@@ -53,7 +53,7 @@ class RoutingWalk:
         self._files = files
         self._archs = frozenset(question.arch.encode() for question in questions)
         self._constants: frozenset[bytes] = frozenset()
-        self._parts: dict[tuple[str, str], list[bytes]] = {}
+        self._parts: dict[tuple[str, str], bytes] = {}
         self._words_of: dict[str, frozenset[bytes]] = {}
         self.rows = self._evaluate()
 
@@ -105,13 +105,11 @@ class RoutingWalk:
         constants = [self._words(path) for path in sorted(self._enumerations)]
         return functions, constants
 
-    def _part(self, path: str, name: str) -> list[bytes]:
-        """The lines of the pieces of ``path`` that can define ``name``."""
+    def _part(self, path: str, name: str) -> bytes:
+        """Stands for the pieces of ``path`` that can define ``name``."""
         oid = self._files.ids.get(path, "")
         if (oid, name) not in self._parts:
-            part = focused(self._files.read(path) or b"", name)
-            lines = [line for line in part.split(b"\n") if line and not line.isspace()]
-            self._parts[oid, name] = lines
+            self._parts[oid, name] = fingerprint(self._files.read(path) or b"", name)
         return self._parts[oid, name]
 
     def _words(self, path: str) -> frozenset[bytes]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tracker.evidence.watch import RegionStatus
 from tracker.git.range_log import Change, Logged
-from tracker.source import focused, is_cpp
+from tracker.source import fingerprint, is_cpp
 from tracker.watch.compare import judge
 from tracker.watch.follow import Candidate, Several, follow
 from tracker.watch.locate import Absent, Region, in_file
@@ -44,7 +44,7 @@ class RegionWalk:
         self.oid = oid
         self._read = read
         self._regions: dict[tuple[Selector, str], Region | Absent] = {}
-        self._parts: dict[tuple[str, str], list[bytes] | None] = {}
+        self._parts: dict[tuple[str, str], bytes | None] = {}
 
     def region(self) -> Region | Absent:
         """The region as it stands now."""
@@ -87,12 +87,12 @@ class RegionWalk:
         old, new = self._part(change.old), self._part(change.new)
         return old is not None and old == new
 
-    def _part(self, oid: str) -> list[bytes] | None:
-        """The lines of the pieces of a blob that can define the region."""
+    def _part(self, oid: str) -> bytes | None:
+        """Stands for the pieces of a blob that can define the region; None if it is missing."""
         name = self.selector.last_name or ""
         if (oid, name) not in self._parts:
             blob = self._read(oid)
-            self._parts[oid, name] = _lines(focused(blob, name)) if blob is not None else None
+            self._parts[oid, name] = fingerprint(blob, name) if blob is not None else None
         return self._parts[oid, name]
 
     def _at(self, oid: str | None) -> Region | Absent:
@@ -138,7 +138,3 @@ class CommitFiles:
 
 def _unread(paths: list[str]) -> str:
     return f"; not in the repository and so not searched: {', '.join(paths)}" if paths else ""
-
-
-def _lines(text: bytes) -> list[bytes]:
-    return [line for line in text.split(b"\n") if line and not line.isspace()]
