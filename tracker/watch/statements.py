@@ -37,8 +37,11 @@ def anchored(text: bytes, anchor: Anchor, literal: str) -> tuple[list[Range], st
     root = parse(text).root_node
     wanted = literal.encode()
     found: list[Node] = []
+    matched = brackets(text)
     for node in _walk(root):
         if node.type in _LITERALS and wanted in (node.text or b""):
+            if not matched.live(node.start_byte):
+                continue  # the preprocessor drops it
             statement = _around(node, _NODES[anchor])
         elif anchor in {"case", "call"} and node.type in _NODES[anchor]:
             label = node.child_by_field_name("value" if anchor == "case" else "function")
@@ -48,7 +51,6 @@ def anchored(text: bytes, anchor: Anchor, literal: str) -> tuple[list[Range], st
         if statement is not None and statement not in found:
             found.append(statement)
     ranges = [(node.start_byte, node.end_byte) for node in found]
-    matched = brackets(text)
     broken = [n for n in found if error_lines(n) or not matched.sound(n.start_byte, n.end_byte)]
     if broken or (not found and wanted in text and root.has_error):
         return ranges, f'the grammar cannot read the code around "{literal}"'
