@@ -103,6 +103,19 @@ def test_a_name_in_two_other_files_is_not_guessed(tmp_path: Path) -> None:
     assert "a/x.cpp, b/x.cpp" in found.why
 
 
+def test_a_twin_that_was_there_before_is_not_where_it_went(tmp_path: Path) -> None:
+    """Another file that defined the same name all along is not followed."""
+    twin = "src/twin.cpp"
+    gone = FILES[RECURRENT].partition("bool memory_recurrent::find_slot")[0]
+    found = region(
+        tmp_path,
+        FIND_SLOT,
+        {RECURRENT: gone, twin: FILES[RECURRENT] + "int edited;\n"},
+        {twin: FILES[RECURRENT]},
+    )
+    assert found.status is RegionStatus.MISSING
+
+
 def test_a_new_condition_around_the_code_is_a_change(tmp_path: Path) -> None:
     """The same text under a new ``#if`` is not the same code."""
     head, tail = FILES[RECURRENT].split("bool memory_recurrent::find_slot")
