@@ -313,6 +313,7 @@ class Judge:
     def _texts(self, triple: Triple, path: str, result: str | None) -> Texts:
         lines = self.merger.lines
         upstream = self.merger.changes(triple.base, triple.ours)
+        carried = self.merger.changes(triple.base, triple.theirs)
         return Texts(
             path=path,
             base=lines(triple.base),
@@ -320,6 +321,7 @@ class Judge:
             ours=lines(triple.ours),
             result=lines(result) if result is not None else None,
             upstream=upstream or (),
+            carried=carried or (),
         )
 
     def _added(self, job: Job, step: FileStep) -> FileJudged:

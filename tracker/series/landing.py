@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from tracker.evidence.rebase import Flag, HunkResult, Outcome
 from tracker.series.merging import Change, overlapping, to_new, touching
 from tracker.series.patch import Group
@@ -30,11 +32,29 @@ class Landed:
 
 def land(texts: Texts, placed: Sequence[Placed]) -> list[Landed]:
     """Judge the hunks of one file, in order."""
+    nothing_left = texts.result == texts.ours and texts.theirs != texts.base
     found, grown = _land_all(texts, placed, trust_repeats=True)
-    if texts.result is not None and grown != len(texts.result) - len(texts.ours):
+    if texts.result is None:
+        return found
+    if nothing_left:
+        return [_upstreamed(item) for item in found]
+    if grown != len(texts.result) - len(texts.ours):
         # What was said to be upstream already does not add up with the length of the result.
-        found, _grown = _land_all(texts, placed, trust_repeats=False)
+        found, grown = _land_all(texts, placed, trust_repeats=False)
+    if grown != len(texts.result) - len(texts.ours):
+        return [_doubted(item) for item in found]
     return found
+
+
+def _upstreamed(landed: Landed) -> Landed:
+    result = replace(landed.result, outcome=Outcome.UPSTREAMED, landed_in=landed.result.function)
+    return Landed(result, (), ())
+
+
+def _doubted(landed: Landed) -> Landed:
+    why = "the merge is clean, but which of the hunks made it cannot be told"
+    flags = tuple(dict.fromkeys((*landed.flags, Flag.AMBIGUOUS)))
+    return Landed(landed.result, flags, (*landed.why, why))
 
 
 def _land_all(
@@ -43,15 +63,34 @@ def _land_all(
     """The hunks, and by how many lines those that were applied make the text longer."""
     found: list[Landed] = []
     carried = applied = 0
-    for item in placed:
+    for item, cut in zip(placed, _as_git_cuts(texts, placed), strict=True):
         groups = absolute(item)
-        landed = _land_one(texts, item, groups, carried, applied, trust_repeats=trust_repeats)
+        landed = _land_one(texts, item, groups, cut, carried, applied, trust_repeats=trust_repeats)
         found.append(landed)
         delta = sum(len(group.added) - len(group.removed) for group in groups)
         carried += delta
         if landed.result.outcome.clean:
             applied += delta
     return found, applied
+
+
+def _as_git_cuts(texts: Texts, placed: Sequence[Placed]) -> list[list[Group]]:
+    """Each hunk's changes as git's own difference of the two texts has them.
+
+    Among equal lines the patch may have cut them elsewhere; upstream's changes are cut by git too.
+    """
+    cuts: list[list[Group]] = [[] for _ in placed]
+    for change in texts.carried:
+        far = [max(item.at - change.start, change.end - item.end, 0) for item in placed]
+        cuts[far.index(min(far))].append(
+            Group(
+                change.start,
+                change.new_start,
+                tuple(texts.base[change.start : change.end]),
+                tuple(texts.theirs[change.new_start : change.new_end]),
+            )
+        )
+    return [cut or absolute(item) for cut, item in zip(cuts, placed, strict=True)]
 
 
 def absolute(item: Placed) -> list[Group]:
@@ -66,6 +105,7 @@ def _land_one(
     texts: Texts,
     item: Placed,
     groups: list[Group],
+    cut: list[Group],
     carried: int,
     applied: int,
     *,
@@ -74,7 +114,7 @@ def _land_one(
     upstream = texts.upstream
     function = around(texts, groups[0])
     home = _home(texts, groups[0], function, carried)
-    outcome = _outcome(texts, item, groups, applied if trust_repeats else None)
+    outcome = _outcome(texts, item, cut, applied if trust_repeats else None)
     at = to_new(upstream, item.at)
     landed_in: str | None = None
     flags: list[Flag] = []
@@ -153,11 +193,11 @@ def _first_code(group: Group) -> int:
 
 def _outcome(texts: Texts, item: Placed, groups: list[Group], applied: int | None) -> Outcome:
     upstream = texts.upstream
+    if upstream and all(_made_upstream(texts, group) for group in groups):
+        return Outcome.UPSTREAMED
     if not overlapping(upstream, item.at, item.end):
         exact = to_new(upstream, item.at) == item.hunk.first
         return Outcome.UNCHANGED if exact else Outcome.OFFSET
-    if all(_made_upstream(texts, group) for group in groups):
-        return Outcome.UPSTREAMED
     if applied is not None and _left_alone(texts, item, applied):
         return Outcome.UPSTREAMED
     if texts.result is None and any(

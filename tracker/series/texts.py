@@ -13,7 +13,7 @@ _NAME = re.compile(rb"[A-Za-z_]\w+")
 
 @dataclass(frozen=True)
 class Texts:
-    """``base`` became ``ours`` upstream by the changes ``upstream``, and ``theirs`` by the patch.
+    """``base`` became ``ours`` upstream by the changes ``upstream``, ``theirs`` by ``carried``.
 
     ``path``: upstream's. ``result`` None: no clean merge. All as lines with their LF.
     """
@@ -24,6 +24,7 @@ class Texts:
     ours: list[bytes]
     result: list[bytes] | None
     upstream: tuple[Change, ...]
+    carried: tuple[Change, ...] = ()
 
     @cached_property
     def upstream_names(self) -> frozenset[bytes]:
