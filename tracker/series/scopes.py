@@ -1,9 +1,9 @@
 """Which function a line stands in; the seam to ``tracker.source``.
 
 Reading a whole file for one line is the dearest step of a verdict, so the stretch between two
-closing braces in column 0 is tried first. Its answer counts only where ``tracker.source`` calls it
-reliable (grammar and brackets agree, every bracket of it matches); else the whole file is read.
-A stretch may start inside a namespace, so its names can lack outer parts: ``same_name`` knows.
+closing braces in column 0 is tried first. Its answer counts only where it is reliable: the grammar
+finds no error inside the definition, or grammar and brackets agree on it; else the whole file is
+read. A stretch may start inside a namespace, so its names can lack outer parts: ``same_name`` knows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tracker.source.outline import Kind, is_cpp, outline
-from tracker.source.tree import parse, proposals
+from tracker.source.tree import error_lines, parse, proposals
 
 _COUNTED = frozenset({"function", "type", "enum", "variable", "macro"})
 
@@ -48,17 +48,10 @@ class _Outlined:
 
 
 @lru_cache(maxsize=1024)
-def _outlined(text: bytes) -> _Outlined:
+def _by_grammar(text: bytes) -> _Outlined:
+    """A definition without an error inside is reliable: the grammar matched its brackets."""
     tree = parse(text)
-    if tree.root_node.has_error:
-        seen = outline(text)
-        found = tuple(
-            Scope(d.name, d.start - 1, d.end, d.kind is Kind.FUNCTION, d.reliable)
-            for d in seen.definitions
-            if d.kind.value in _COUNTED
-        )
-        return _Outlined(found, seen.sound)
-    # Without a single error the grammar has matched every bracket itself.
+    broken = error_lines(tree.root_node) if tree.root_node.has_error else []
     starts = [0, *(match.end() for match in re.finditer(b"\n", text))]
     scopes = []
     for item in proposals(tree):
@@ -67,8 +60,21 @@ def _outlined(text: bytes) -> _Outlined:
             name = b"::".join(part for part in parts if part != b"::").decode("utf-8", "replace")
             first = bisect.bisect_right(starts, item.start) - 1
             last = bisect.bisect_right(starts, max(item.end - 1, item.start))
-            scopes.append(Scope(name, first, last, item.kind == "function"))
-    return _Outlined(tuple(scopes), sound=True)
+            whole = bisect.bisect_right(broken, first) == bisect.bisect_right(broken, last)
+            scopes.append(Scope(name, first, last, item.kind == "function", whole))
+    return _Outlined(tuple(scopes), sound=not broken)
+
+
+@lru_cache(maxsize=256)
+def _by_brackets(text: bytes) -> _Outlined:
+    """Grammar and brackets together; dearer."""
+    seen = outline(text)
+    found = tuple(
+        Scope(d.name, d.start - 1, d.end, d.kind is Kind.FUNCTION, d.reliable)
+        for d in seen.definitions
+        if d.kind.value in _COUNTED
+    )
+    return _Outlined(found, seen.sound)
 
 
 def scope_at(lines: Sequence[bytes], path: str, line: int) -> Scope | None:
@@ -77,13 +83,15 @@ def scope_at(lines: Sequence[bytes], path: str, line: int) -> Scope | None:
         return None
     line = min(line, len(lines) - 1)
     first, last = _stretch(lines, line)
-    near = _outlined(b"".join(lines[first:last]))
-    item = near.at(line - first)
-    if item is not None and item.reliable:
-        return item.moved(first)
-    if item is None and near.sound:
-        return None
-    return _outlined(b"".join(lines)).at(line)
+    near = b"".join(lines[first:last])
+    for read in (_by_grammar, _by_brackets):
+        seen = read(near)
+        item = seen.at(line - first)
+        if item is not None and item.reliable:
+            return item.moved(first)
+        if item is None and seen.sound:
+            return None
+    return _by_brackets(b"".join(lines)).at(line)
 
 
 def same_name(one: str, other: str) -> bool:
