@@ -3,7 +3,7 @@
 Reading a whole file for one line is the dearest step of a verdict, so the stretch between two
 closing braces in column 0 is tried first. Its answer counts only where it is reliable: the grammar
 finds no error inside the definition, or grammar and brackets agree on it; else the whole file is
-read. A stretch may start inside a namespace, so its names can lack outer parts: ``same_name`` knows.
+read. A stretch may start inside a namespace, so names can lack outer parts: ``same_name`` knows.
 """
 
 from __future__ import annotations
