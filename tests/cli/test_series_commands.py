@@ -156,7 +156,9 @@ def test_without_a_configuration_all_can_be_named(folder: Path) -> None:
 
 
 def test_the_users_surroundings_do_not_matter(folder: Path) -> None:
-    """Configuration, attributes, hooks, GIT_*, locale, another repository around: same bytes."""
+    """Configuration, attributes, hooks, GIT_*, locale, another repository around: same bytes
+    (G01, G02, G06, G09, G11, G13).
+    """
     words = ("rebase", "--from", "pin", "--onto", "new", "--json")
     plain = run(folder, *words).stdout
     home = folder / "home"

@@ -69,7 +69,9 @@ def test_the_same_change_upstream_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_conflict_is_a_value_and_hides_nothing(tmp_path: Path) -> None:
-    """The patches behind it are judged all the same, and nothing of it stays in the tree."""
+    """The patches behind it are judged all the same, nothing of it stays in the tree, and the
+    conflicting files are listed (P41, P42).
+    """
     pin = {"a": numbered(1, 20), "b": numbered(1, 20), "c": "1\n"}
     first = diff(pin, {"a": numbered(1, 20, L10="mine"), "c": "2\n"})
     second = diff(pin, {"b": numbered(1, 20, L10="mine")})
@@ -81,6 +83,9 @@ def test_a_conflict_is_a_value_and_hides_nothing(tmp_path: Path) -> None:
     ]
     assert document.verdict is Verdict.CONFLICT
     assert document.tree is None
+    conflict = document.patches[0].conflict
+    assert conflict is not None
+    assert [file.path for file in conflict.files] == ["a"]
 
 
 def test_a_renamed_function_around_the_change_is_landed_elsewhere(tmp_path: Path) -> None:
