@@ -208,3 +208,12 @@ def test_bisect_finds_the_first_change_of_a_region(folder: Path) -> None:
     assert found["first"] == swept["to"]
     assert found["commit"]["pr"] == 1
     assert run(folder, "bisect", "pin..new", "--until", "build").returncode == 2
+
+
+def test_a_broken_configuration_is_not_taken_for_none(folder: Path) -> None:
+    """Even where everything is named on the command line."""
+    (folder / "lloyal-track.toml").write_text("[upstream]\n")
+    words = ("--series", str(folder / "p"), "--upstream", str(folder / "state/upstream.git"))
+    done = run(folder, "rebase", "--from", "pin", "--onto", "good", *words)
+    assert done.returncode == 2
+    assert "url" in done.stderr

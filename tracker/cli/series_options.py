@@ -70,6 +70,19 @@ class Bench:
         return pins.pinned_revision(self.config, self.repository).commit
 
 
+def _is_configured(this: Session) -> bool:
+    """A configuration is named or found; one that is broken is not the same as none."""
+    from tracker import config
+
+    if this.config_file is not None:
+        return True
+    try:
+        config.find(Path.cwd())
+    except ConfigError:
+        return False
+    return True
+
+
 @contextmanager
 def opened(this: Session, series_folder: Path | None, upstream_dir: Path | None) -> Iterator[Bench]:
     """Open what the options name, and what the configuration names for the rest."""
@@ -80,12 +93,9 @@ def opened(this: Session, series_folder: Path | None, upstream_dir: Path | None)
     from tracker.git.repository import Repository
     from tracker.statedir import StateDir
 
-    config: Config | None = None
-    try:
+    config = None
+    if _is_configured(this) or series_folder is None or upstream_dir is None:
         config = this.config()
-    except ConfigError:
-        if series_folder is None or upstream_dir is None or this.config_file is not None:
-            raise
     with ExitStack() as stack:
         if upstream_dir is not None:
             repository = Repository.open(upstream_dir)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from tracker.evidence.rebase import Flag, Outcome
 from tracker.git.quarantine import Quarantine
+from tracker.progress import SILENT, Progress
 from tracker.series.judging import Judge
 from tracker.series.merging import Merger
 from tracker.series.pinned import Base, Step, step_on, touched_paths
@@ -81,12 +82,15 @@ class Engine:
             here = next(fitting, here)
         self.carried = here
 
-    def judge_all(self, targets: Sequence[Target]) -> list[list[MemberJudged]]:
+    def judge_all(
+        self, targets: Sequence[Target], progress: Progress = SILENT
+    ) -> list[list[MemberJudged]]:
         """One list per target, one entry per patch, in series order."""
         self.quarantine.ensure(oid for target in targets for oid in target.tree.blobs())
         results: list[list[MemberJudged]] = [[] for _ in targets]
         here = [target.tree for target in targets]
-        for member, steps in zip(self.series.members, self.steps, strict=True):
+        for done, (member, steps) in enumerate(zip(self.series.members, self.steps, strict=True)):
+            progress.step(done, len(self.steps), member.patch.name)
             trees = [(number, tree) for number, tree in enumerate(here)]
             trees += [(number, target.tree) for number, target in enumerate(targets)]
             self.judge.prepare(

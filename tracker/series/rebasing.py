@@ -57,14 +57,23 @@ def rebase(
     onto: str,
     quarantine: Quarantine,
     progress: Progress,
+    program: str = "lloyal-track",
 ) -> RebaseDocument:
     """Judge ``series``, written for ``from_``, on ``onto``; both are revisions of ``repository``.
+
+    ``program``: how the commands that a conflict prints begin, with the configuration in use.
 
     Raises:
         UsageError: one of the revisions is unknown.
     """
     return rebase_with_engine(
-        repository, series, from_=from_, onto=onto, quarantine=quarantine, progress=progress
+        repository,
+        series,
+        from_=from_,
+        onto=onto,
+        quarantine=quarantine,
+        progress=progress,
+        command=f"{program} rebase --onto {onto}",
     ).document
 
 
@@ -87,13 +96,10 @@ def rebase_with_engine(
     engine = Engine(quarantine, series, pin_tree, Resolutions(series.folder))
     connected = leads_to(repository, start, target)
     there = look_at(engine, repository, start, target, connected=connected)
-    judged = engine.judge_all([there])[0]
+    judged = engine.judge_all([there], progress)[0]
     culprits = Culprits(repository, start, target, connected=connected)
     repeat = command or f"lloyal-track rebase --onto {target}"
-    results: list[PatchResult] = []
-    for number, member in enumerate(judged):
-        progress.step(number, len(judged), member.member.patch.subject)
-        results.append(_result(engine, member, culprits, repeat))
+    results = [_result(engine, member, culprits, repeat) for member in judged]
     progress.step(len(judged), len(judged), "rebased")
     whole = bool(judged) and all(_settled(result.outcome) for result in results)
     after = judged[-1].in_series.after if judged else None
