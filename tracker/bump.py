@@ -172,7 +172,8 @@ class _Run:
             from_=start.commit,
             onto=target.commit,
             quarantine=quarantine,
-            progress=self.progress,            program=self.request.program,
+            progress=self.progress,
+            program=self.request.program,
         )
 
     def _watch(self, queue: Series, start: Revision, target: Revision) -> WatchDocument | None:
