@@ -116,6 +116,16 @@ def test_a_twin_that_was_there_before_is_not_where_it_went(tmp_path: Path) -> No
     assert found.status is RegionStatus.MISSING
 
 
+def test_a_copy_that_was_there_before_is_not_where_it_went(tmp_path: Path) -> None:
+    """A function of the same content, known under its own name before, is not followed."""
+    head, ours = FILES[RECURRENT].split("bool memory_recurrent::find_slot")
+    copy = "bool sibling::find_place" + ours
+    found = region(
+        tmp_path, FIND_SLOT, {RECURRENT: head + copy}, {RECURRENT: FILES[RECURRENT] + copy}
+    )
+    assert found.status is RegionStatus.MISSING
+
+
 def test_a_new_condition_around_the_code_is_a_change(tmp_path: Path) -> None:
     """The same text under a new ``#if`` is not the same code."""
     head, tail = FILES[RECURRENT].split("bool memory_recurrent::find_slot")

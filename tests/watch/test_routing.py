@@ -280,3 +280,34 @@ def test_two_names_of_one_constant_are_not_called_different(tmp_path: Path) -> N
     text = FILES[MODEL].replace("case ARCH_BERT:", "case ARCH_SAME:")
     found = route(tmp_path, "ARCH_OURS", {ARCH_H: enum, MODEL: text})
     assert found.status is RoutingStatus.UNRESOLVED
+
+
+@pytest.mark.parametrize(("when", "now"), [("draft", "kv_cache"), ("default", "memory_hybrid")])
+def test_one_value_is_not_two_constants(tmp_path: Path, when: str, now: str) -> None:
+    """What equals one constant does not equal another: such a question is not open."""
+    code = "if (p.type == TYPE_DRAFT && p.type == TYPE_OTHER) { return new kv_x(1); }\nreturn res;"
+    found = route(tmp_path, "ARCH_OURS", changed(MODEL, "return res;", code), when=when)
+    assert list(answers(found)) == [now]
+
+
+def test_a_value_that_was_never_set_is_not_a_condition(tmp_path: Path) -> None:
+    """A branch on a variable without a value is unresolved, with that reason."""
+    code = "bool flag;\nif (flag) { return new kv_x(1); }\nreturn res;"
+    found = route(tmp_path, "ARCH_OURS", changed(MODEL, "return res;", code))
+    assert found.status is RoutingStatus.UNRESOLVED
+    assert "before it has a value" in found.why
+    assert found.to == ()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "case ARCH_BERT:\nif (p.x) {\ncase ARCH_OURS:\nreturn 0; }",
+        "int early = 1;\n        case ARCH_BERT:",
+    ],
+)
+def test_a_label_inside_a_block_is_not_followed(tmp_path: Path, code: str) -> None:
+    """A jump into a block, or code before the first label, is unresolved."""
+    found = route(tmp_path, "ARCH_OURS", changed(MODEL, "case ARCH_BERT:", code))
+    assert found.status is RoutingStatus.UNRESOLVED
+    assert "label" in found.why
