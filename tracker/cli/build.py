@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tracker.cli.session import finish, session
-from tracker.cores import VARIANTS, sources
 
 if TYPE_CHECKING:
     from tracker.evidence.build import BuildDocument, VariantBuild
@@ -32,6 +31,8 @@ def build(
 ) -> None:
     """Does the native core build there, without and with the patches? Nothing is built twice."""
     this = session(context)
+    from tracker.cores import VARIANTS, sources
+
     variants = (variant,) if variant else VARIANTS
     with this.progress() as progress, sources(this.config(), rev, variants, progress) as found:
         document, _ = found.build(recipe, progress)

@@ -91,7 +91,8 @@ def _register() -> None:
         if nested is not None:
             app.add_typer(nested, name=name, rich_help_panel=panel)
         else:
-            app.command(name, rich_help_panel=panel)(getattr(module, name))
+            epilog = getattr(module, "EPILOG", None)
+            app.command(name, rich_help_panel=panel, epilog=epilog)(getattr(module, name))
 
 
 _register()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from tracker.cli.session import finish, session
-from tracker.cores import VARIANTS, sources
 from tracker.errors import EnvironmentFault, UsageError
 
 if TYPE_CHECKING:
@@ -65,6 +64,8 @@ def soak(
         raise UsageError("a model needs its projector", next_step="give --model and --mmproj")
     this = session(context)
     config = this.config()
+    from tracker.cores import VARIANTS, sources
+
     variants = (variant,) if variant else VARIANTS
     with this.progress() as progress, sources(config, rev, variants, progress) as found:
         wanted = recipe or ("server" if server else "check")
