@@ -178,6 +178,29 @@ def test_an_empty_range_is_a_usage_error(tmp_path: Path) -> None:
     assert state(tmp_path / "up") == before
 
 
+def test_a_start_beside_the_line_is_refused(tmp_path: Path) -> None:
+    """Counting changes from there would mix two histories without a word."""
+    ids = build(tmp_path / "up", [Step(_PIN), *_twenty()])
+    up = tmp_path / "up"
+    identity = ["-c", "user.name=x", "-c", "user.email=x"]
+    tree = git(up, "rev-parse", f"{ids[14]}^{{tree}}")
+    beside = git(up, *identity, "commit-tree", tree, "-p", ids[3], "-m", "beside")
+    series = read_series(series_of(tmp_path / "p", _FIRST))
+    with Repository.open(up) as repository:
+        with Quarantine(repository, tmp_path / "q") as store:
+            for run in (sweep, bisect):
+                with pytest.raises(UsageError, match="first-parent line") as caught:
+                    run(
+                        repository,
+                        series,
+                        from_=beside,
+                        to=ids[-1],
+                        quarantine=store,
+                        progress=SILENT,
+                    )
+                assert ids[3] in caught.value.next_step
+
+
 def test_a_shallow_clone_is_swept_as_far_as_it_goes(tmp_path: Path) -> None:
     """Its history ends where it was cut; inside of it nothing is missing."""
     ids = build(tmp_path / "up", [Step(_PIN), *_twenty()])

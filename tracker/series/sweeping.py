@@ -260,7 +260,20 @@ class _States:
                 where=f"{self._start}..{self._end}",
                 next_step="give the older revision first",
             )
+        if self._trail.commits:
+            self._refuse_another_line(self._trail.commits[0])
         return [self._start, *self._trail.commits]
+
+    def _refuse_another_line(self, first: str) -> None:
+        """The first commit must stand on the start: its changes are counted from there."""
+        parent = self._repository.resolve(f"{first}^1")
+        if parent != self._start:
+            raise UsageError(
+                "the start is not on the first-parent line that leads to the end",
+                where=f"{self._start}..{self._end}",
+                next_step=f"start at {parent}, where the line leaves it; `rebase` judges any "
+                "two revisions",
+            )
 
     def key(self, target: Target) -> tuple[object, ...]:
         """Two targets with the same key have the same answer."""
