@@ -1,5 +1,5 @@
 """Cost and truth of the watch on a real history: ``UPSTREAM=GITDIR`` (llama.cpp), ``RANGE=A..B``
-(default: the last 1,160 first-parent revisions of HEAD). Without it it says so and measures nothing.
+(default: the last 1,160 first-parent revisions of HEAD). Without one it measures nothing.
 
 Truth is judged by a differ that shares nothing with the tool: a function is the lines from its
 unindented head to the next lone brace in column 0, as ``git log -L`` would take it, and two texts
