@@ -17,6 +17,7 @@ from tracker.evidence.verdict import Verdict
 from tracker.git.repository import Repository
 from tracker.progress import SILENT
 from tracker.watch import first_break, watch, watch_range
+from tracker.watch.routing_walk import RoutingWalk
 
 WARN = f'{FIND_SLOT} @if "odd token position"'
 OURS = RoutingTable(name="ours", arch="ARCH_OURS")
@@ -208,3 +209,13 @@ def test_a_bisection_names_the_first_break_of_its_kind(tmp_path: Path) -> None:
     assert routing.items == ("routing:ours/default",)
     assert "memory_hybrid_idx" in routing.after
     assert (nothing.commit, nothing.first, nothing.verdict) == (None, None, Verdict.OK)
+
+
+def test_a_walk_that_went_astray_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start of the range is read directly too: a walk that missed a step is unknown."""
+    migrated = FILES[MODEL].replace("new memory_hybrid(", "new memory_hybrid_idx(")
+    ids = build(tmp_path / "up", [FILES, {MODEL: migrated}])
+    monkeypatch.setattr(RoutingWalk, "back", lambda _walk, _commit: [])
+    document = walk(tmp_path / "up", table(routing=(OURS,)), ids)
+    assert document.verdict is Verdict.UNKNOWN
+    assert "disagree" in document.unknown[0]

@@ -311,3 +311,12 @@ def test_a_label_inside_a_block_is_not_followed(tmp_path: Path, code: str) -> No
     found = route(tmp_path, "ARCH_OURS", changed(MODEL, "case ARCH_BERT:", code))
     assert found.status is RoutingStatus.UNRESOLVED
     assert "label" in found.why
+
+
+def test_a_question_that_changes_nothing_is_not_asked(tmp_path: Path) -> None:
+    """Two branches that construct the same class are one answer without an open condition."""
+    code = "if (p.twice) { res = new kv_x(1); } else { res = new kv_x(2); }\nreturn res;"
+    found = route(tmp_path, "ARCH_OURS", changed(MODEL, "return res;", code))
+    assert [(answer.class_, answer.conditions) for answer in found.to] == [
+        ("kv_x", ("hparams.swa == SWA_NONE (assumed)", "p.type != TYPE_DRAFT (assumed)"))
+    ]
