@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tracker.series.merging import Merger, Triple
+from tracker.series.merging import Merger, Triple, to_new
 from tracker.series.placing import Placed, splice, split_lines
 from tracker.series.scopes import same_name, scope_at
 from tracker.series.trees import Slot, Tree
@@ -62,11 +62,19 @@ def relocate(
     """
     lines = merger.lines(base.oid)
     here = merger.lines(ours.oid) if ours is not None else []
+    upstream = merger.changes(base.oid, ours.oid) if ours is not None else None
     functions: list[str | None] = []
     for item in placed:
-        scope = scope_at(lines, path, item.at + item.hunk.leading)
-        gone = scope is not None and scope.is_function and not defines(here, path, scope.name)
-        functions.append(scope.name if scope is not None and gone else None)
+        line = item.at + item.hunk.leading
+        scope = scope_at(lines, path, line)
+        if scope is None or not scope.is_function:
+            functions.append(None)
+            continue
+        # Most often it is still where the lines lead; the whole file is searched only if not.
+        near = scope_at(here, path, to_new(upstream, line)) if upstream is not None else None
+        stands = near is not None and same_name(near.name, scope.name)
+        gone = not stands and not defines(here, path, scope.name)
+        functions.append(scope.name if gone else None)
     names = {name for name in functions if name is not None}
     stay = [item for item, name in zip(placed, functions, strict=True) if name is None]
     if not names or (ours is None and stay):
