@@ -51,6 +51,7 @@ struct ubatch {
 };
 struct other {
     bool is_2d() const { return false; }
+    int rank_of(int pos) const { return pos; }
 };
 """,
 }

@@ -126,6 +126,20 @@ def test_a_copy_that_was_there_before_is_not_where_it_went(tmp_path: Path) -> No
     assert found.status is RegionStatus.MISSING
 
 
+def test_a_declaration_is_not_where_a_definition_went(tmp_path: Path) -> None:
+    """A header that declares the name, edited too, does not make the move ambiguous."""
+    header = "struct memory_recurrent { bool find_slot(const ubatch & ub); };\n"
+    found = region(
+        tmp_path,
+        FIND_SLOT,
+        {RECURRENT: None, "src/rs/memory.cpp": FILES[RECURRENT], "src/m.h": header},
+        {"src/m.h": "struct memory_recurrent;\n"},
+    )
+    assert found.status is RegionStatus.MOVED
+    assert found.to is not None
+    assert found.to.path == "src/rs/memory.cpp"
+
+
 def test_a_new_condition_around_the_code_is_a_change(tmp_path: Path) -> None:
     """The same text under a new ``#if`` is not the same code."""
     head, tail = FILES[RECURRENT].split("bool memory_recurrent::find_slot")
