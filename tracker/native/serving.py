@@ -23,6 +23,11 @@ _BLOCK_PX = 16
 _FULL = 0.6
 
 
+# The server keeps old prompts in memory, up to 8 GiB by default: growth by design, which would hide
+# growth by mistake. As variables these ask older revisions for nothing, as options they would.
+ENVIRONMENT = {"LLAMA_ARG_CACHE_RAM": "0", "LLAMA_ARG_CACHE_IDLE_SLOTS": "0"}
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """``ok`` False: ``why`` says what the server answered; ``silent``: or that it did not."""

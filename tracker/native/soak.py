@@ -29,7 +29,7 @@ from tracker.native.core import BuiltCore
 from tracker.native.hypothesis import Ending, growth_of, judge
 from tracker.native.logs import PHRASE, read_log
 from tracker.native.sampling import Sampler
-from tracker.native.serving import Client, free_port, server_command
+from tracker.native.serving import ENVIRONMENT, Client, free_port, server_command
 from tracker.progress import SILENT, Progress
 
 Way = Literal["process", "server"]
@@ -302,7 +302,7 @@ def _child(
         child = subprocess.Popen(
             command,
             cwd=cwd,
-            env=children.clean_environment(home),
+            env=children.clean_environment(home, ENVIRONMENT),
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=log,
