@@ -84,6 +84,8 @@ class _Reader:
     failure_counts: Counter[str] = field(default_factory=Counter)
     versions: dict[str, None] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
+    _groups: tuple[bytes, ...] = ()
+    _numbers: tuple[int, ...] = ()
     _shown: set[tuple[int, str]] = field(default_factory=set)
     _positions: _Positions | None = None
 
@@ -116,25 +118,27 @@ class _Reader:
         self.lines += block.count(b"\n") + (1 if last and block and block[-1:] != b"\n" else 0)
 
     def _warning(self, block: bytes, found: re.Match[bytes], line: int) -> None:
-        position, after, sequence, n = found.groups()
         self.warnings += 1
-        reader = self._sequence(int(sequence))
+        groups = found.groups()
+        if groups != self._groups:  # mostly equal: every ubatch is looked at twice
+            self._groups = groups
+            self._numbers = tuple(-1 if group is None else int(group) for group in groups)
+        position, after, sequence, n = self._numbers
+        reader = self.sequences.get(sequence) or self._sequence(sequence)
         if reader is None:
             return
-        shape = reader.add(int(position), int(after), int(n) if n else None, line)
+        shape = reader.add(position, after, None if n < 0 else n, line)
         if len(self.samples) < _MOST_SAMPLES and (reader.sequence, shape) not in self._shown:
             self._shown.add((reader.sequence, shape))
             start = block.rfind(b"\n", 0, found.start()) + 1
             self.samples.append(Sample(line=line, text=plain(_text(block[start : found.end()]))))
 
     def _sequence(self, sequence: int) -> SequenceReader | None:
-        reader = self.sequences.get(sequence)
-        if reader is None:
-            if len(self.sequences) >= _MOST_SEQUENCES:
-                self.sequences_left_out += 1
-                return None
-            reader = self.sequences[sequence] = SequenceReader(sequence)
-        return reader
+        """A reader for a sequence that has none yet; None if there are too many."""
+        if len(self.sequences) >= _MOST_SEQUENCES:
+            self.sequences_left_out += 1
+            return None
+        return self.sequences.setdefault(sequence, SequenceReader(sequence))
 
     def _line(self, line: bytes, number: int) -> None:
         if _UNREAD.search(line):

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tracker.evidence.log import ImageGeometry, SequenceWarnings
 
@@ -55,8 +56,7 @@ class _Image:
         self.longest = max(self.longest, n)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(NamedTuple):
     """What makes two image prefills equal for a reader."""
 
     rows: int | None
