@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def build(
     context: typer.Context,
     rev: Annotated[
-        str | None, typer.Argument(metavar="[REV]", help="The revision; default: the pin.")
+        str | None, typer.Argument(metavar="REV", help="The revision; default: the pin.")
     ] = None,
     variant: Annotated[
         Literal["baseline", "patched"] | None,

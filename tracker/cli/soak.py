@@ -19,7 +19,7 @@ _DEFAULT_TURNS = 100
 def soak(
     context: typer.Context,
     rev: Annotated[
-        str | None, typer.Argument(metavar="[REV]", help="The revision; default: the pin.")
+        str | None, typer.Argument(metavar="REV", help="The revision; default: the pin.")
     ] = None,
     turns: Annotated[
         int | None, typer.Option("--turns", min=1, help="Text and image turns; default 100.")

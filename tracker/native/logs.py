@@ -11,6 +11,7 @@ import codecs
 import gzip
 import io
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -255,8 +256,11 @@ def _blocks(stream: io.BufferedReader) -> Iterator[bytes]:
     """The log as UTF-8, in blocks."""
     head = stream.peek(2)[:2]
     if head == b"\x1f\x8b":
-        with gzip.GzipFile(fileobj=stream) as unpacked:
-            yield from _blocks(io.BufferedReader(unpacked))
+        try:
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                yield from _blocks(io.BufferedReader(unpacked))
+        except zlib.error as fault:
+            raise OSError(f"its compression is damaged: {fault}") from None
         return
     utf16 = head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     decoder = codecs.getincrementaldecoder("utf-16")(errors="replace") if utf16 else None
