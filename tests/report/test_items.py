@@ -333,6 +333,16 @@ def test_a_wrong_fact_fails_whatever_the_verdict_says() -> None:
     assert "1 of 20 facts wrong with the patch: logits off by 7" in item.summary
 
 
+def test_upstreams_own_fault_is_told_and_does_not_forbid() -> None:
+    """Wrong with and without the patch, and no patch is for it: attention, never a pass."""
+    same = {"claimed": False, "verdict": Verdict.ATTENTION, "broken": ("off by 7",), "why": "own"}
+    item = further_item("check:rollback/patched", **same)
+    assert (item.status, item.forbids) == (Status.ATTENTION, False)
+    assert further_item("check:rollback/patched", **same, rc=-11).status is Status.FAIL
+    claimed = further_item("check:rollback/patched", **{**same, "claimed": True})
+    assert (claimed.status, claimed.forbids) == (Status.FAIL, True)
+
+
 def test_a_scenario_is_due_on_both_variants() -> None:
     """A run that exists without the patch and is missing with it is unknown, not left out."""
     rows = tuple(
