@@ -328,6 +328,8 @@ def _watched(
     """Sample the child until the end of the block, and end it if a turn takes far too long."""
     over, hung = threading.Event(), threading.Event()
     sampler = Sampler(child.pid, time.monotonic(), every_s=_SAMPLE_EVERY_S)
+    # At once: on a busy machine a short session may be over before the watcher gets its turn.
+    sampler.look(time.monotonic(), 0)
 
     def watch() -> None:
         seen, since = -1, time.monotonic()
