@@ -211,6 +211,19 @@ def test_a_read_only_pin_is_told_before_anything_is_lost(downstream: Downstream)
     pin.write_text(before)
 
 
+def test_a_move_that_fails_leaves_evidence_that_says_so(downstream: Downstream) -> None:
+    """The stored document never says "moved" of a pin that did not move."""
+    (downstream.folder / "state").mkdir()
+    # In the way of the journal's folder: the move cannot begin.
+    (downstream.folder / "state" / "operation").write_text("")
+    before = downstream.pin
+    done = downstream.run("bump", "--to", downstream.ids[2])
+    assert done.returncode == 4, done.stderr.decode()
+    assert downstream.pin == before
+    kept = json.loads((downstream.folder / "state" / "evidence" / "bump.json").read_bytes())
+    assert kept["pin"]["outcome"] == "would-move"
+
+
 def test_a_project_that_watches_nothing_can_still_move(downstream: Downstream) -> None:
     """No region configured is not an unproven region."""
     file = downstream.folder / "lloyal-track.toml"

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from msgspec.structs import replace
+
 from tracker import __version__, pins, report, series, tickets, upstream, watch
 from tracker.changed_lines import changed_lines
 from tracker.config import Config
@@ -153,13 +155,15 @@ class _Run:
             seconds=round(time.monotonic() - clock, 1),
             lines=report.tracker_lines(self.config, items, stages),
         )
-        # Evidence is kept before the pin moves: a run that dies in between can be explained.
-        store_evidence(self.state, document)
+        # Evidence is kept before the pin moves, and does not say so yet: a run that dies in between
+        # can be explained, and is not taken for one that moved.
+        store_evidence(self.state, _before_the_move(document))
         if not self.request.dry_run:
             decisions.record(decisions.path_of(self.config), decided)
         if move.outcome == "moved":
             self.progress.stage("pin")
             pins.move_pins(self.config, self.state, target, series.series_digest(queue))
+            store_evidence(self.state, document)
         return document
 
     def _rebase(
@@ -290,3 +294,11 @@ def _claims(queue: Series, rebased: RebaseDocument) -> frozenset[str]:
         if member.patch.name not in absent
         for scenario in member.entry.proof
     )
+
+
+def _before_the_move(document: BumpDocument) -> BumpDocument:
+    """The same evidence, with a move that is decided but not done."""
+    if document.pin.outcome != "moved":
+        return document
+    pin = replace(document.pin, outcome="would-move")
+    return replace(document, pin=pin, summary=report.sentence(document.items, pin))

@@ -18,8 +18,12 @@ class Verdict(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """The process status of a command that ends with this verdict (errors carry their own)."""
-        return {Verdict.OK: 0, Verdict.CONFLICT: 3, Verdict.ERROR: 70}.get(self, 1)
+        """The process status of a command that ends with this verdict.
+
+        A document says ``error`` of an input that cannot be used (a truncated patch): that is 2, as
+        for a configuration. What stops a command carries a status of its own (``TrackError``).
+        """
+        return {Verdict.OK: 0, Verdict.CONFLICT: 3, Verdict.ERROR: 2}.get(self, 1)
 
 
 class Status(StrEnum):
