@@ -129,3 +129,42 @@ def test_the_evidence_is_kept_and_shown(folder: Path, first: dict[str, Any]) -> 
     assert done.returncode == 0
     assert first["to"]["name"] in done.stdout.decode()
     assert run(folder, "status").returncode == 0
+
+
+def test_one_scenario_can_be_seen_again(folder: Path, first: dict[str, Any]) -> None:
+    """The line that the checklist prints works as it is, and never reuses a kept check."""
+    assert first["verdict"] == "ok"
+    (item,) = [entry for entry in first["items"] if entry["id"] == "check:image-512/patched"]
+    words = item["reproduce"].split()
+    done = run(folder, *words[words.index("check") :], "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, json.loads((bundled("schemas") / "check-1.json").read_bytes()))
+    counts = {(row["arch"], row["variant"]): len(row["warnings"]) for row in document["rows"]}
+    assert set(counts.values()) == {0, 6}
+    assert document["reused"] is False
+
+
+def test_a_given_model_takes_the_place_of_the_tiny_ones(
+    folder: Path, first: dict[str, Any]
+) -> None:
+    """Any GGUF file; the rows are named after it."""
+    assert first["verdict"] == "ok"
+    models = folder / "vendor" / "archives" / "work" / "check" / "models"
+    model = next(file for file in models.rglob("*.gguf") if file.name.startswith("qwen35."))
+    done = run(folder, "check", "--model", str(model), "--scenario", "image-128", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    assert {row["arch"] for row in json.loads(done.stdout)["rows"]} == {model.stem}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--scenario", "nope"), ("--model", "/nowhere.gguf"), ("--image", "README.md")]
+)
+def test_a_check_of_nothing_is_refused(
+    folder: Path, first: dict[str, Any], arguments: tuple[str, ...]
+) -> None:
+    """No run, no file, or a picture without a model is a usage error, never a pass."""
+    assert first["verdict"] == "ok"
+    done = run(folder, "check", *arguments)
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr

@@ -17,13 +17,13 @@ from msgspec.structs import replace
 from tracker import __version__, pins, report, series, tickets, upstream, watch
 from tracker.changed_lines import changed_lines
 from tracker.config import Config
-from tracker.cores import Sources, why_no_tree
+from tracker.cores import Sources, claims, why_no_tree
 from tracker.evidence.base import digest, to_json
 from tracker.evidence.build import BuildDocument, Variant
 from tracker.evidence.bump import BumpDocument, Provenance
 from tracker.evidence.check import CheckDocument
 from tracker.evidence.pins import PinMove, PinRead
-from tracker.evidence.rebase import Outcome, RebaseDocument
+from tracker.evidence.rebase import RebaseDocument
 from tracker.evidence.revision import Revision
 from tracker.evidence.tickets import TicketsDocument
 from tracker.evidence.watch import WatchDocument
@@ -112,7 +112,7 @@ class _Run:
             rebased = self._rebase(queue, quarantine, start, target)
             watched = self._watch(queue, start, target)
             polled = self._poll(start, target, watched)
-            native = self._native(quarantine, target, rebased, _claims(queue, rebased))
+            native = self._native(quarantine, target, rebased, claims(queue, rebased))
         stages = Stages(
             start=start,
             target=target,
@@ -283,17 +283,6 @@ class _Run:
             series_digest=series.series_digest(queue),
             config_digest=digest(self.config.digest_input),
         )
-
-
-def _claims(queue: Series, rebased: RebaseDocument) -> frozenset[str]:
-    """The check's scenarios that the patches in the result say they prove."""
-    absent = {patch.name for patch in rebased.patches if patch.outcome is Outcome.NOT_APPLICABLE}
-    return frozenset(
-        scenario
-        for member in queue.members
-        if member.patch.name not in absent
-        for scenario in member.entry.proof
-    )
 
 
 def _before_the_move(document: BumpDocument) -> BumpDocument:

@@ -20,19 +20,24 @@ if TYPE_CHECKING:
     from tracker.git.quarantine import Quarantine
     from tracker.native.core import BuiltCore
     from tracker.progress import Progress
+    from tracker.series import Series
 
 VARIANTS: tuple[Variant, ...] = ("baseline", "patched")
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The trees of one revision. ``refused``: why a variant that was asked for has no tree."""
+    """The trees of one revision. ``refused``: why a variant that was asked for has no tree.
+
+    ``claimed``: the check's scenarios that the patches in the result say they prove.
+    """
 
     config: Config
     revision: Revision
     quarantine: Quarantine
     trees: dict[Variant, str]
     refused: dict[Variant, str]
+    claimed: frozenset[str] = frozenset()
 
     def build(
         self, recipe: str, progress: Progress
@@ -104,11 +109,13 @@ def sources(
         refused: dict[Variant, str] = {}
         if "baseline" in variants:
             trees["baseline"] = repository.tree(revision.commit)
+        claimed: frozenset[str] = frozenset()
         if "patched" in variants:
             progress.stage("rebase")
+            queue = series.read_series(config.series_dir)
             rebased = series.rebase(
                 repository,
-                series.read_series(config.series_dir),
+                queue,
                 from_=start.commit,
                 onto=revision.commit,
                 quarantine=quarantine,
@@ -118,7 +125,8 @@ def sources(
                 trees["patched"] = rebased.tree
             else:
                 refused["patched"] = why_no_tree(rebased)
-        yield Sources(config, revision, quarantine, trees, refused)
+            claimed = claims(queue, rebased)
+        yield Sources(config, revision, quarantine, trees, refused, claimed)
 
 
 def why_no_tree(rebased: RebaseDocument) -> str:
@@ -143,4 +151,17 @@ def _refused(variant: Variant, why: str) -> VariantBuild:
         log="",
         artefacts=(),
         why=why,
+    )
+
+
+def claims(queue: Series, rebased: RebaseDocument) -> frozenset[str]:
+    """The check's scenarios that the patches in the result say they prove."""
+    from tracker.evidence.rebase import Outcome
+
+    absent = {patch.name for patch in rebased.patches if patch.outcome is Outcome.NOT_APPLICABLE}
+    return frozenset(
+        scenario
+        for member in queue.members
+        if member.patch.name not in absent
+        for scenario in member.entry.proof
     )

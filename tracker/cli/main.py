@@ -28,6 +28,7 @@ _COMMANDS = {
     "resume": "Parts of it",
     "abort": "Parts of it",
     "build": "Parts of it",
+    "check": "Parts of it",
     "soak": "Parts of it",
     "log": "Parts of it",
     "publish": "Many machines",

@@ -1,0 +1,129 @@
+"""``lloyal-track check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracker.cli.session import finish, session
+from tracker.errors import EnvironmentFault, UsageError
+
+if TYPE_CHECKING:
+    from tracker.config import CheckTable
+    from tracker.evidence.check import CheckDocument, CheckRow
+    from tracker.native.plan import Subject
+
+EPILOG = """Examples:
+
+`lloyal-track check`: the pinned revision, every scenario.
+
+`lloyal-track check master --scenario image-512`: one scenario on another revision.
+
+`lloyal-track check --model M.gguf --mmproj P.gguf --image I.png`: the same on a real model.
+"""
+
+
+def check(
+    context: typer.Context,
+    rev: Annotated[
+        str | None, typer.Argument(metavar="[REV]", help="The revision; default: the pin.")
+    ] = None,
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", metavar="NAME", help="Only this one.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", metavar="FILE", help="A real model (GGUF).")
+    ] = None,
+    mmproj: Annotated[
+        Path | None, typer.Option("--mmproj", metavar="FILE", help="Its vision projector (GGUF).")
+    ] = None,
+    image: Annotated[
+        Path | None, typer.Option("--image", metavar="FILE", help="A picture for it.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Does the built core behave on an image, without and with the patches?
+
+    Runs every time: a check that a bump kept is not reused.
+    """
+    for file in (model, mmproj, image):
+        if file is not None and not file.is_file():
+            raise UsageError("no such file", where=str(file))
+    if model is None and (mmproj or image):
+        raise UsageError("--mmproj and --image go with --model", next_step="name the model too")
+    from tracker.cores import VARIANTS, sources
+    from tracker.native.check import check as run
+    from tracker.native.claims import with_claims
+    from tracker.native.probe import Limits
+
+    this = session(context)
+    config = this.config()
+    table = config.check
+    with this.progress() as progress, sources(config, rev, VARIANTS, progress) as found:
+        work = config.state_dir / "work" / "check"
+        subjects = _subjects(table, work / "models", scenario, model, mmproj, image)
+        built, cores = found.build("check", progress)
+        if not cores:
+            raise EnvironmentFault(
+                "nothing was built that could be checked",
+                where=built.variants[0].log,
+                next_step="see `lloyal-track build` for the compiler's own words",
+            )
+        document = run(
+            cores,
+            revision=found.revision.commit,
+            subjects=subjects,
+            work=work,
+            limits=Limits(table.timeout_s, table.memory_mib),
+            progress=progress,
+        )
+        document = with_claims(document, found.claimed)
+        name = found.revision.name
+    finish(document, json=json, show=lambda: _text(document, name))
+
+
+def _subjects(
+    table: CheckTable,
+    models: Path,
+    scenario: str | None,
+    model: Path | None,
+    mmproj: Path | None,
+    image: Path | None,
+) -> tuple[Subject, ...]:
+    """The models and their runs.
+
+    Raises:
+        UsageError: no run has the name ``scenario``.
+    """
+    from tracker.native.check import real_subject, tiny_subjects
+
+    if model is None:
+        found = tiny_subjects(table, models, scenario=scenario)
+    else:
+        real = real_subject(table, model.resolve(), mmproj, image, scenario=scenario)
+        found = (real,) if real.runs else ()
+    if not found:
+        raise UsageError(
+            "no such scenario",
+            where=str(scenario),
+            next_step="leave --scenario out to see them all",
+        )
+    return found
+
+
+def _text(document: CheckDocument, name: str) -> str:
+    """One line for each run of a scenario; both variants side by side."""
+    by_run: dict[tuple[str, str], dict[str, CheckRow]] = {}
+    for row in document.rows:
+        by_run.setdefault((row.arch, row.scenario), {})[row.variant] = row
+    lines = [f"{name}: {document.verdict}, {document.seconds:.0f} s", ""]
+    for (arch, scenario), rows in by_run.items():
+        warned = " -> ".join(str(len(row.warnings)) for row in rows.values())
+        wrong = " -> ".join(str(len(row.broken)) for row in rows.values())
+        last = rows.get("patched") or next(iter(rows.values()))
+        facts = f", {wrong} of {last.facts} facts wrong" if last.facts else ""
+        lines.append(f"{last.verdict:<9} {arch:<10} {scenario:<22} {warned} warnings{facts}")
+        lines += [f"{'':<10}{row.variant}: {row.why}" for row in rows.values() if row.why]
+    return "\n".join(lines)
