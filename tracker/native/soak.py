@@ -34,7 +34,7 @@ from tracker.progress import SILENT, Progress
 
 Way = Literal["process", "server"]
 
-_SAMPLE_EVERY_S = 0.1
+_SAMPLE_EVERY_S = 0.02  # doubled whenever there are hundreds: short sessions need many
 _TURN_TIMEOUT_S = 300.0
 _COMPILE_TIMEOUT_S = 300.0
 _MOST_FAILED = 3
