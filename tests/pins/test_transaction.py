@@ -204,3 +204,32 @@ def test_a_damaged_journal_is_told(project: Project) -> None:
     with pytest.raises(UsageError) as caught:
         open_journal(project.state)
     assert caught.value.next_step
+
+
+def test_a_read_only_pin_is_refused_before_anything_is_written(project: Project) -> None:
+    """Its owner closed it: a rename would replace it all the same."""
+    file = project.folder / "two" / "version"
+    file.chmod(0o444)
+    with pytest.raises(EnvironmentFault, match="read-only") as caught:
+        project.move()
+    assert caught.value.where == str(file)
+    assert project.files() == OLD
+    assert not project.state.operation.exists()
+
+
+def test_ctrl_c_between_two_files_leaves_all_old(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the command says then, "nothing was moved", is true."""
+    real = Path.replace
+
+    def interrupted(self: Path, target: Any) -> Any:
+        if Path(target).name == "version" and self.read_bytes() == NEW["two/version"]:
+            raise KeyboardInterrupt
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        project.move()
+    assert project.files() == OLD
+    assert not project.state.operation.exists()

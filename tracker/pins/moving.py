@@ -36,16 +36,22 @@ def move_pins(config: Config, state: StateDir, to: Revision, series_digest: str)
         EnvironmentFault: a pin cannot be written.
     """
     date = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    for folder in sorted({config.base / table.repository for table in config.pins}):
+        submodule.refuse_locked(folder)
+    changes: list[transaction.Change | transaction.GitlinkChange] = []
     old: dict[Path, bytes | None] = {}
     new: dict[Path, bytes] = {}
     for table in config.pins:
-        path = _written(config, table)
+        if table.kind == "submodule":
+            changes += _gitlink_change(config, table, to)
+            continue
+        path = path_of(config, table).resolve()  # a link stays a link
         if path not in old:
             old[path] = path.read_bytes() if path.exists() else None
         # Several pins may stand in one file: each goes on from what the one before made of it.
         content = new.get(path, old[path])
-        new[path] = _content(config, table, path, content, to, series_digest, date)
-    changes = [
+        new[path] = _content(table, path, content, to, series_digest, date)
+    changes += [
         transaction.Change(path, old[path], content)
         for path, content in new.items()
         if content != old[path]
@@ -74,15 +80,16 @@ def abort(state: StateDir) -> str | None:
     return journal.to if journal else None
 
 
-def _written(config: Config, table: PinTable) -> Path:
-    """The file that changes when the pin moves."""
-    if table.kind == "submodule":
-        return submodule.index_file(config.base / table.repository)
-    return path_of(config, table)
+def _gitlink_change(
+    config: Config, table: PinTable, to: Revision
+) -> list[transaction.GitlinkChange]:
+    repository = (config.base / table.repository).resolve()
+    old = submodule.gitlink(repository, table.path)
+    new = in_same_form(old, to, table.path)
+    return [transaction.GitlinkChange(repository, table.path, old, new)] if new != old else []
 
 
 def _content(
-    config: Config,
     table: PinTable,
     path: Path,
     content: bytes | None,
@@ -92,9 +99,5 @@ def _content(
 ) -> bytes:
     if table.kind == "track":
         return track.content_after(path, content, to, series_digest, date)
-    if table.kind == "submodule":
-        repository = config.base / table.repository
-        value = in_same_form(submodule.gitlink(repository, table.path), to, table.path)
-        return submodule.index_after(repository, content or b"", table.path, value)
     value = kinds.value_of(table, content or b"")
     return kinds.rewritten(table, content or b"", in_same_form(value, to, str(path)))

@@ -1,11 +1,12 @@
-"""Several files change together or not at all, whatever kills the process.
+"""Several files and gitlinks change together or not at all, whatever kills the process.
 
     journal (names, digests, both contents) -> write beside, fsync -> rename -> verify -> closed
 
 The journal is ``operation.json`` of the state folder, with the old and new contents in a folder
 beside it. While it exists, ``resume`` makes every file new and ``abort`` makes every file old; both
 may be killed and called again. A file that holds neither its old nor its new content was changed by
-somebody else: that is told, and nothing is written.
+somebody else: that is told, and nothing is written. Of an index only the gitlink counts: git
+rewrites the rest whenever it looks at the work tree.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Literal
 import msgspec
 
 from tracker.errors import EnvironmentFault, OperationOpen, UsageError
+from tracker.pins import submodule
 from tracker.statedir import StateDir, write_whole
 
 
@@ -33,6 +35,16 @@ class Change:
     new: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class GitlinkChange:
+    """The index of ``repository`` gets commit ``new`` for the submodule at ``path``."""
+
+    repository: Path
+    path: str
+    old: str
+    new: str
+
+
 class _Kind(msgspec.Struct, frozen=True):
     """Any operation, as far as its kind."""
 
@@ -40,11 +52,25 @@ class _Kind(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One file of the journal. Digests are sha256; ``old`` None: there was no file."""
+    """One file of the journal. Digests are sha256; ``old`` None: there was no file.
+
+    With ``repository`` it is a submodule there: ``old`` and ``new`` are commit ids.
+    """
 
     path: str
     old: str | None
     new: str
+    repository: str = ""
+
+    @property
+    def place(self) -> Path:
+        return Path(self.repository, self.path)
+
+    def held(self) -> str | None:
+        """What is there now: a digest or a commit id; None if there is no file."""
+        if self.repository:
+            return submodule.gitlink(Path(self.repository), self.path)
+        return _digest_of(Path(self.path))
 
 
 class Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,7 +83,7 @@ class Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def commit(
     state: StateDir,
-    changes: Sequence[Change],
+    changes: Sequence[Change | GitlinkChange],
     to: str,
 ) -> None:
     """Make every change, durably.
@@ -68,11 +94,17 @@ def commit(
     """
     if state.operation.exists():
         raise _unfinished(state)
+    for change in changes:
+        if isinstance(change, Change):
+            _refuse_read_only(change.path)
     vault = _vault(state)
     shutil.rmtree(vault, ignore_errors=True)
     steps = []
     try:
         for number, change in enumerate(changes):
+            if isinstance(change, GitlinkChange):
+                steps.append(Step(change.path, change.old, change.new, str(change.repository)))
+                continue
             if change.old is not None:
                 write_whole(vault / f"{number}.old", change.old)
             write_whole(vault / f"{number}.new", change.new)
@@ -85,13 +117,23 @@ def commit(
         raise _cannot_write(fault, state.folder) from fault
     try:
         _roll(journal, vault, "new")
-    except EnvironmentFault as fault:
+    except BaseException as fault:  # Ctrl-C and SIGTERM too: what is told then is "nothing moved"
         _undo(state, journal, fault)
         raise
     _close(state)
 
 
-def _undo(state: StateDir, journal: Journal, cause: EnvironmentFault) -> None:
+def _refuse_read_only(path: Path) -> None:
+    """A rename would replace a file that its owner closed against writing."""
+    if path.exists() and not path.stat().st_mode & 0o222:
+        raise EnvironmentFault(
+            "the pin file is read-only; every pin is as it was",
+            where=str(path),
+            next_step=f"chmod u+w {path}, then run the same command again",
+        )
+
+
+def _undo(state: StateDir, journal: Journal, cause: BaseException) -> None:
     """Every file is old again after ``cause``.
 
     Raises:
@@ -102,7 +144,7 @@ def _undo(state: StateDir, journal: Journal, cause: EnvironmentFault) -> None:
     except EnvironmentFault as fault:
         raise EnvironmentFault(
             "some pins are new and some are old: one cannot be written, nor the others restored",
-            where=f"{cause.where}, {fault.where}",
+            where=", ".join(sorted({str(getattr(cause, "where", "")), fault.where} - {""})),
             next_step="mend that, then `lloyal-track resume` or `lloyal-track abort`",
         ) from fault
     _close(state)
@@ -142,17 +184,19 @@ def finish(
         EnvironmentFault: a file cannot be written; the journal stays.
     """
     for step in journal.steps:
-        held = _digest_of(Path(step.path))
-        if held not in (step.old, step.new):
+        if step.held() not in (step.old, step.new):
             raise UsageError(
-                "a pin file was changed by somebody else since",
-                where=step.path,
-                next_step=f"restore it (its old and new content are in {_vault(state)}), then "
+                "a pin was changed by somebody else since",
+                where=str(step.place),
+                next_step=f"let it name {step.old} or {step.new} again, then run this again"
+                if step.repository
+                else f"restore it (its old and new content are in {_vault(state)}), then "
                 "run this again",
             )
     _roll(journal, _vault(state), side)
     for step in journal.steps:
-        _sweep_leavings(Path(step.path))
+        if not step.repository:
+            _sweep_leavings(Path(step.path))
     _close(state)
 
 
@@ -169,19 +213,27 @@ def _roll(
     side: Literal["old", "new"],
 ) -> None:
     for number, step in enumerate(journal.steps):
-        path = Path(step.path)
         wanted = step.old if side == "old" else step.new
-        if _digest_of(path) == wanted:
+        held = step.held()
+        if held == wanted:
             continue
+        if held not in (step.old, step.new):
+            raise EnvironmentFault(
+                "somebody else changed a pin at this moment", where=str(step.place)
+            )
         try:
-            if wanted is None:
-                path.unlink()
+            if step.repository:
+                submodule.point(Path(step.repository), step.path, str(wanted))
+            elif wanted is None:
+                Path(step.path).unlink()
             else:
-                write_whole(path, (vault / f"{number}.{side}").read_bytes())
+                write_whole(Path(step.path), (vault / f"{number}.{side}").read_bytes())
         except OSError as fault:
-            raise _cannot_write(fault, path) from fault
-        if _digest_of(path) != wanted:
-            raise EnvironmentFault("the file reads back otherwise than written", where=step.path)
+            raise _cannot_write(fault, step.place) from fault
+        if step.held() != wanted:
+            raise EnvironmentFault(
+                "the pin reads back otherwise than written", where=str(step.place)
+            )
 
 
 def _close(state: StateDir) -> None:
