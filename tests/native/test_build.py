@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -319,6 +320,17 @@ def test_no_compiler_is_said_with_the_next_step(
                 store=Store(bench.store, limit_gib=1),
             )
     assert caught.value.next_step
+
+
+def test_two_runs_at_once_compile_once(tmp_path: Path) -> None:
+    """Two checkouts, one store: the second waits, then finds the core made; both get the same."""
+    benches = [Bench(tmp_path / name) for name in ("a", "b")]
+    for bench in benches:
+        bench.store = tmp_path / "store"
+    with ThreadPoolExecutor(2) as pool:
+        built = list(pool.map(Bench.one, benches))
+    assert sorted(one.cached for one in built) == [False, True]
+    assert built[0].artefacts == built[1].artefacts
 
 
 def test_ccache_is_used_when_it_is_there(
