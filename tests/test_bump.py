@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -232,3 +233,15 @@ def test_a_project_that_watches_nothing_can_still_move(downstream: Downstream) -
     code, document = downstream.bump(downstream.ids[2])
     assert (code, document["pin"]["outcome"]) == (0, "moved"), document["summary"]
     assert document["watch"] is None
+
+
+def test_a_damaged_copy_of_upstream_is_told_with_the_way_out(downstream: Downstream) -> None:
+    """Removing it is what helps, and then the same command works."""
+    assert downstream.bump(downstream.ids[2], "--dry-run")[0] == 0
+    copy = downstream.folder / "state" / "upstream.git"
+    (copy / "HEAD").write_text("garbage")
+    code, document = downstream.bump(downstream.ids[2], "--dry-run")
+    assert (code, document["where"]) == (4, str(copy))
+    assert "remove" in document["next"]
+    shutil.rmtree(copy)
+    assert downstream.bump(downstream.ids[2], "--dry-run")[0] == 0

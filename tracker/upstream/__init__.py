@@ -5,9 +5,12 @@ The only room that downloads upstream's history. It judges nothing.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tracker.config import Config
-from tracker.errors import UsageError
+from tracker.errors import EnvironmentFault, UsageError
 from tracker.evidence.revision import Revision
+from tracker.git.calls import run_git
 from tracker.git.repository import Repository
 from tracker.git.revision import commit_of, describe, newest_nightly, newest_release
 from tracker.progress import Progress
@@ -24,6 +27,7 @@ def bring(config: Config, *, progress: Progress) -> Repository:
     Raises:
         EnvironmentFault: upstream cannot be reached: a stale copy never stands for the present.
     """
+    _refuse_damaged(StateDir(config.state_dir).upstream)
     if config.upstream.source == "registry":
         fetch_registry(config, progress=progress)
     else:
@@ -44,7 +48,24 @@ def open_repository(config: Config) -> Repository:
             where=str(git_dir),
             next_step="run `lloyal-track upstream fetch`",
         )
+    _refuse_damaged(git_dir)
     return Repository.open(git_dir)
+
+
+def _refuse_damaged(git_dir: Path) -> None:
+    """Our own copy is made again by removing it: a repair would keep what broke it.
+
+    Raises:
+        EnvironmentFault: the folder is there, and git does not take it for a repository.
+    """
+    if not git_dir.is_dir() or not any(git_dir.iterdir()):
+        return
+    if run_git(["rev-parse", "--git-dir"], git_dir=git_dir, check=False).code != 0:
+        raise EnvironmentFault(
+            "our copy of upstream is damaged",
+            where=str(git_dir),
+            next_step="remove that folder and run the same command again: it is made anew",
+        )
 
 
 def resolve(repository: Repository, rev: str, config: Config) -> Revision:
