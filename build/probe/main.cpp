@@ -171,7 +171,6 @@ int run(const std::map<std::string, std::string> & options) {
         add_state_scenarios(all);
         add_rollback_scenarios(all);
         add_break_scenarios(all);
-        add_fuzz(all);
         const auto   jobs = read_jobs(option("--jobs"));
         const size_t skip = option("--skip").empty() ? 0 : std::stoul(option("--skip"));
         for (size_t i = skip; i < jobs.size(); ++i) {

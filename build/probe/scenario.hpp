@@ -84,6 +84,5 @@ void add_prefill_scenarios(std::map<std::string, Scenario> & all);
 void add_state_scenarios(std::map<std::string, Scenario> & all);
 void add_rollback_scenarios(std::map<std::string, Scenario> & all);
 void add_break_scenarios(std::map<std::string, Scenario> & all);
-void add_fuzz(std::map<std::string, Scenario> & all);
 
 }  // namespace probe

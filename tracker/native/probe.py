@@ -83,7 +83,6 @@ class Said(msgspec.Struct, frozen=True):
     library: str
     vision_library: str
     seconds: float
-    fuzz: msgspec.Raw | None = None
 
 
 class _Other(msgspec.Struct, frozen=True):

@@ -1,4 +1,0 @@
-#include "scenario.hpp"
-namespace probe {
-void add_fuzz(std::map<std::string, Scenario> &) {}
-}
