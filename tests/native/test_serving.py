@@ -106,7 +106,8 @@ def test_turns_alternate_and_the_log_is_read(
     assert (run.turns, run.images, run.code) == (16, 8, None)
     assert (run.warnings, run.storm) == (4 * 8, "benign")
     assert run.crash is None
-    assert run.samples[0].rss > 1
+    # The first may show a process that has not even loaded its program yet.
+    assert run.samples[-1].rss > 1
 
 
 def test_a_server_that_dies_is_a_crash(tmp_path: Path) -> None:

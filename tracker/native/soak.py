@@ -352,6 +352,8 @@ def _watched(
     finally:
         over.set()
         thread.join()
+        # A server still stands here: how it ended its last turn must not depend on the watcher's luck.
+        sampler.look(time.monotonic(), count.turn)
 
 
 def _reached(plan: Plan, count: _Count, seconds: float) -> bool:
