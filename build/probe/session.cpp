@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cctype>
 #include <climits>
 #include <cmath>
 #include <cstdlib>
@@ -116,12 +117,21 @@ Rows image_rows(const Image & image, int base) {
     return rows;
 }
 
+// With the first thing that the core complained about: the reason.
+static std::runtime_error cannot_load(const std::string & path) {
+    std::string why = the_log().others.empty() ? "" : ": " + the_log().others.front();
+    while (!why.empty() && std::isspace(static_cast<unsigned char>(why.back()))) {
+        why.pop_back();
+    }
+    return std::runtime_error("cannot load " + path + why);
+}
+
 Model::Model(const std::string & model_path, const std::string & mmproj_path) {
     llama_model_params params = llama_model_default_params();
     params.n_gpu_layers       = 0;
     model                     = llama_model_load_from_file(model_path.c_str(), params);
     if (model == nullptr) {
-        throw std::runtime_error("cannot load " + model_path);
+        throw cannot_load(model_path);
     }
     embd            = llama_model_n_embd(model);
     vocab           = llama_vocab_n_tokens(llama_model_get_vocab(model));
@@ -139,7 +149,7 @@ Model::Model(const std::string & model_path, const std::string & mmproj_path) {
     set_max_tokens(vision, 4096, 0);
     projector = mtmd_init_from_file(mmproj_path.c_str(), model, vision);
     if (projector == nullptr) {
-        throw std::runtime_error("cannot load " + mmproj_path);
+        throw cannot_load(mmproj_path);
     }
 #else
     throw std::runtime_error("this program was compiled without mtmd");
@@ -248,7 +258,7 @@ Session::Session(Model & model, const Setup & setup) : setup(setup), model(model
     params.n_seq_max            = static_cast<uint32_t>(setup.n_seq);
     params.n_threads            = 1;  // two threads on a busy machine with two cores are erratic
     params.n_threads_batch      = 1;
-    params.kv_unified           = true;
+    params.kv_unified           = setup.unified;
     params.no_perf              = true;
     set_snapshots(params, static_cast<uint32_t>(setup.n_rs), 0);
     ctx = llama_init_from_model(model.get(), params);

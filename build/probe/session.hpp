@@ -121,6 +121,7 @@ struct Setup {
     int  n_ubatch = 512;
     int  n_seq    = 1;
     int  n_rs     = 0;      // rollback snapshots; ignored where this revision has none
+    bool unified  = true;   // one attention stream for all sequences
     bool mtmd     = false;  // images go through the real mtmd path
 };
 
