@@ -15,7 +15,8 @@ EXPECTED = """\
 Pin bump  0.3.29 (f05cf4676) → 0.3.36 (0c1e57098)
 
  pass       Pins          default: says 0.3.29
- pass       Patches       1 patch rebased: applies exactly, on other lines, in
+ pass       Patches       recurrent memory: tell continuity by rank, not by
+                          position: applies exactly, on other lines, in
                           mem_cell, find_slot
  pass       Watched code  warn-region, find_slot: unchanged, moved
  attention                seq_rm: moved and changed, +5 -1 lines

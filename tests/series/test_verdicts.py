@@ -254,6 +254,41 @@ def test_the_first_clean_form_is_used_and_named(tmp_path: Path) -> None:
     assert "leap(5);\n    mine();" in (tmp_path / "out/a.cpp").read_text()
 
 
+def test_a_second_run_says_what_the_first_said(tmp_path: Path) -> None:
+    """The first run leaves the blobs that the form's index line names: no verdict hangs on them.
+
+    The form was written for this very file, so that it drops what upstream added is no news.
+    """
+    pin = {"a": numbered(1, 40)}
+    newer = {"a": numbered(1, 40, L30="line 30\nguard the next step")}
+    first = diff(pin, {"a": numbered(1, 40, L10="mine")})
+    on_pin = {"a": numbered(1, 40, L10="mine")}
+    second = diff(on_pin, {"a": numbered(1, 40, L10="mine", L30="also mine")})
+    on_newer = {"a": numbered(1, 40, L10="mine", L30="line 30\nguard the next step")}
+    form = diff(on_newer, {"a": numbered(1, 40, L10="mine", L30="also mine")})
+    toml = (
+        "[[patch]]\nfile = '0001.patch'\n[[patch]]\nfile = '0002.patch'\nforms = ['0003.patch']\n"
+    )
+    once = judge(tmp_path, pin, newer, first, second, form, toml=toml)
+    again = judge(tmp_path, pin, newer, first, second, form, toml=toml)
+    assert once.patches == again.patches
+    assert (once.patches[1].form, once.patches[1].flags) == ("0003.patch", ())
+    assert once.verdict is Verdict.OK
+
+
+def test_the_same_lines_dropped_by_a_patch_itself_are_told_every_time(tmp_path: Path) -> None:
+    """It was made for a newer revision, but nobody said that it should replace upstream's lines."""
+    pin = {"a": numbered(1, 40)}
+    newer = {"a": numbered(1, 40, L30="line 30\nguard the next step")}
+    first = diff(pin, {"a": numbered(1, 40, L10="mine")})
+    on_newer = {"a": numbered(1, 40, L10="mine", L30="line 30\nguard the next step")}
+    second = diff(on_newer, {"a": numbered(1, 40, L10="mine", L30="also mine")})
+    for _ in range(2):
+        document = judge(tmp_path, pin, newer, first, second)
+        assert Flag.SILENT_REVERT in document.patches[1].flags
+        assert document.verdict is Verdict.ATTENTION
+
+
 def test_a_patch_whose_symbol_is_absent_is_not_applicable(tmp_path: Path) -> None:
     """Only because the series says so, and only if no file has it."""
     pin = {"a.cpp": _function("find_slot", *[f"step({n});" for n in range(9)])}

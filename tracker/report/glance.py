@@ -69,7 +69,9 @@ def _rows(group: Group, behaviour: Behaviour | None) -> Iterator[tuple[Status, s
 
 def _said(kind: str, bundle: Bundle) -> str:
     if kind == "patch" and bundle.first.status is Status.PASS:
-        return f"{plural(len(bundle.items), 'patch')} rebased: {bundle.said}"
+        titles = "; ".join(item.title for item in bundle.items[:_NAMES_SHOWN])
+        many = len(bundle.items) > _NAMES_SHOWN
+        return f"{plural(len(bundle.items), 'patch') if many else titles}: {bundle.said}"
     return f"{named(bundle)}: {bundle.said}" + ("; accepted" if bundle.first.accepted else "")
 
 

@@ -77,7 +77,9 @@ class Engine:
         here = self.pin
         for member in series.members:
             tried = [step_on(quarantine, form, here) for form in member.forms]
-            self.steps.append(tuple(step for step, _after in tried))
+            self.steps.append(
+                tuple(replace(step, is_form=n > 0) for n, (step, _after) in enumerate(tried))
+            )
             fitting = (after for step, after in tried if step.base is Base.PIN)
             here = next(fitting, here)
         self.carried = here

@@ -61,6 +61,14 @@ def _content(merged: Merged, landed: Sequence[Landed]) -> _Content:
     )
 
 
+def _made_for(job: Job, step: FileStep) -> bool:
+    """Whether the change was written for the very file that stands in the job's tree."""
+    path = step.file.old_path or step.file.new_path
+    ours = job.tree.get(job.place(path)) if path is not None else None
+    base = step.base
+    return ours == base if ours is None or base is None else ours.oid == base.oid
+
+
 class Judge:
     """Judges steps on trees with one merger."""
 
@@ -98,17 +106,21 @@ class Judge:
             judged = self._file(at, file_step)
             if judged.outcome is Outcome.CONFLICT and job.find is not None:
                 judged = self._in_other_file(at, file_step, job.find) or judged
-            if step.base is not Base.PIN and not judged.based:
+            if step.base is Base.INDEX:
+                judged = replace(judged, based=_made_for(at, file_step))
+            # A form exists because upstream changed these very lines; who wrote it has seen them.
+            if step.base is not Base.PIN and not (step.is_form and judged.based):
                 judged = self._with_reverts(judged, here, file_step)
             files.append(judged)
             here = here.with_changes(judged.changes)
         outcome = combined([file.outcome for file in files])
         flags = {flag for file in files for flag in file.flags}
-        based = step.base is not Base.NONE or all(file.based for file in files)
-        if not based:
+        # Whether the blobs that the index lines name are at hand must not change the verdict.
+        foreign = step.base is not Base.PIN and not all(file.based for file in files)
+        if foreign and step.base is Base.NONE:
             flags.add(Flag.NO_BASE)
         why = tuple(dict.fromkeys(reason for file in files for reason in file.why))
-        if step.base is Base.INDEX or not based:
+        if foreign:
             why = (*why, f"does not fit the pin: {step.why_no_base}")
         applied = outcome is not Outcome.CONFLICT
         ordered = tuple(flag for flag in Flag if flag in flags)

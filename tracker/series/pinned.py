@@ -42,12 +42,16 @@ class FileStep:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One patch (one form of it). ``why_no_base``: the first misfit if ``base`` is not the pin."""
+    """One patch (one form of it). ``why_no_base``: the first misfit if ``base`` is not the pin.
+
+    ``is_form``: it was declared for another shape of the code.
+    """
 
     patch: Patch
     base: Base
     files: tuple[FileStep, ...]
     why_no_base: str = ""
+    is_form: bool = False
 
 
 def touched_paths(patches: Iterable[Patch]) -> set[str]:

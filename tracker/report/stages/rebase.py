@@ -30,7 +30,7 @@ _FLAGGED = {
 _NOTED = {
     Note.REFRESH_NEEDED: "the stored file needs a refresh: rebase --write",
     Note.RESOLUTION_USED: "a stored resolution was used",
-    Note.FORM: "another form of the patch was used",
+    Note.FORM: "the patch has forms for other shapes of the code, and one of those was used",
 }
 _PASSES = (Outcome.NOT_APPLICABLE,)
 _NAMES_SHOWN = 3
@@ -97,6 +97,8 @@ def _status(patch: PatchResult) -> Status:
 
 def _summary(patch: PatchResult) -> str:
     said = _SAID[patch.outcome]
+    if Note.FORM in patch.notes:
+        said += ", in another form"
     if patch.outcome.clean and not patch.flags:
         places = _functions(patch)
         if places:
