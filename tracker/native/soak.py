@@ -352,7 +352,7 @@ def _watched(
     finally:
         over.set()
         thread.join()
-        # A server still stands here: how it ended its last turn must not depend on the watcher's luck.
+        # A server still stands here; its last turn must not depend on the watcher's luck.
         sampler.look(time.monotonic(), count.turn)
 
 
