@@ -34,7 +34,10 @@ def bisect(
     upstream: Upstream = None,
     json: Json = False,
 ) -> None:
-    """The first revision of a range where an answer changes, at logarithmic cost."""
+    """The first revision of a range where an answer changes.
+
+    It costs the logarithm of the range.
+    """
     from tracker import series as room
 
     start, end = ends(revisions)

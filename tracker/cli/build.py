@@ -29,7 +29,10 @@ def build(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Does the native core build there, without and with the patches? Nothing is built twice."""
+    """Does the native core build, without and with the patches?
+
+    Nothing is built twice.
+    """
     this = session(context)
     from tracker.cores import VARIANTS, sources
 

@@ -39,7 +39,7 @@ def bump(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Can the pin move to REV? Gather the evidence, and move it if nothing forbids it."""
+    """May the pin move to REV? Gather the evidence; move it if so."""
     accepted, reasons = accept or [], because or []
     if len(accepted) != len(reasons):
         raise UsageError(

@@ -44,7 +44,7 @@ def check(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Does the built core behave on an image, without and with the patches?
+    """Does the core behave on an image, without and with the patches?
 
     Runs every time: a check that a bump kept is not reused.
     """

@@ -44,7 +44,7 @@ def checklist(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
-    """Show the checklist of the last bump: what passes, what forbids, what waits for a person.
+    """The last bump's checklist: what passes, forbids, or waits.
 
     Nothing is judged again. The exit status is the one that the bump ended with.
 

@@ -13,7 +13,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 
 
 def doctor(context: typer.Context, json: Json = False) -> None:
-    """Look at this machine: what is missing for the main job, and the step that mends it."""
+    """What is missing on this machine, and the step that mends it."""
     from tracker.doctor import examine
 
     try:

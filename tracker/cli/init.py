@@ -43,7 +43,7 @@ def init(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Write a configuration for the project in this folder: its pins and patches are found."""
+    """Write the configuration from the pins and patches found here."""
     from tracker.config import FILE_NAME
     from tracker.statedir import write_whole
 

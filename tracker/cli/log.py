@@ -40,7 +40,7 @@ def log(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """What does this log say: warnings, the images behind them, crashes, failures?
+    """What does this log say: warnings, images, crashes, failures?
 
     Reads any log of a program that uses llama.cpp, of any size; also UTF-16 and gzip.
 

@@ -18,7 +18,9 @@ def merge(
     parts: Annotated[Path, typer.Argument(metavar="DIR", help="The folder with the parts.")],
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Put the parts of a plan together: the answers, what changed where, and what is missing.
+    """Put the parts of a plan together.
+
+    The answers, what changed where, and which parts are missing.
 
     Parts made from other inputs are refused; a missing part makes the whole unknown.
     """

@@ -21,7 +21,10 @@ def part(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Run one part of a plan on this machine: what would a bump to its revision find?"""
+    """Run one part of a plan on this machine.
+
+    It finds what a bump to that revision would find.
+    """
     from tracker import report
     from tracker.evidence.base import to_json
     from tracker.parts.merging import read_plan

@@ -42,7 +42,9 @@ def plan(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Split a question over many machines: revisions x recipes x n_ubatch, or x patches.
+    """Split a question over many machines.
+
+    Revisions x recipes x n_ubatch, or x patches.
 
     Each machine runs `lloyal-track part`, and `lloyal-track merge` puts the answers together.
     """

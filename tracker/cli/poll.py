@@ -18,7 +18,7 @@ DryRun = Annotated[
 
 
 def poll(context: typer.Context, dry_run: DryRun = False, json: Json = False) -> None:
-    """Ask upstream for the watched issues and pull requests: what is new since last time.
+    """What is new in the watched issues and pull requests?
 
     The token is taken from GITHUB_TOKEN or `gh auth token`; without one, GitHub answers 60 requests
     an hour. Exit status 0: all asked, nothing new; 1: news, or a ticket that could not be asked.

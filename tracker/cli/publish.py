@@ -57,7 +57,7 @@ def publish(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Keep one living pull request or issue in step with the last bump.
+    """Keep one pull request or issue in step with the last bump.
 
     Needs GITHUB_TOKEN (or `gh auth login`) with write access to contents, pull requests and issues.
     """

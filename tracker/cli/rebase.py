@@ -38,7 +38,10 @@ def rebase(
     ] = False,
     json: Json = False,
 ) -> None:
-    """What becomes of each patch on REV: does it still apply, mean the same, is it still needed?"""
+    """What becomes of each patch on REV?
+
+    Does it still apply, still mean the same, is it still needed?
+    """
     run(session(context), onto, from_, series, upstream, write=write, json=json)
 
 

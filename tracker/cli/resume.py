@@ -20,7 +20,7 @@ EPILOG = """Examples:
 
 
 def resume(context: typer.Context, json: Json = False) -> None:
-    """Finish what was interrupted: a move of pins, or a series after you resolved its conflict."""
+    """Finish an interrupted move of pins, or a resolved conflict."""
     from tracker import pins
     from tracker.statedir import StateDir
 

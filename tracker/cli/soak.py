@@ -50,7 +50,9 @@ def soak(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Does a long session of text and images survive, grow, or crash? And on what kind of machine?
+    """Does a long session of text and images survive, grow, or crash?
+
+    And on what kind of machine?
 
     Baseline and patched, one session after another. Leave the machine alone meanwhile: whether it
     was idle is part of the answer.

@@ -17,7 +17,7 @@ def status(
     context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Where are we? The last bump in short, from stored evidence; contacts nobody."""
+    """Where are we? The last bump in short; contacts nobody."""
     from tracker.statedir import StateDir
 
     document = _document(StateDir(session(context).config().state_dir))

@@ -30,7 +30,10 @@ def sweep(
     upstream: Upstream = None,
     json: Json = False,
 ) -> None:
-    """The series on every revision of a range: break points, and the furthest clean pin."""
+    """The series on every revision of a range: what broke it, and when.
+
+    And the furthest revision where it is still clean.
+    """
     from tracker import series as room
 
     start, end = ends(revisions)

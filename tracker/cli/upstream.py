@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 _SHOWN = 10
 
-app = typer.Typer(help="Upstream's history in the state_dir.", no_args_is_help=True)
+app = typer.Typer(
+    help="Upstream's history in the state_dir.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+)
 
 EPILOG = """Examples:
 

@@ -55,7 +55,10 @@ def watch(
     ] = False,
     json: Json = False,
 ) -> None:
-    """What did upstream do to the code we depend on, and which memory class do we get?"""
+    """What did upstream do to the code we depend on?
+
+    And which memory class does each model get?
+    """
     from tracker import watch as room
 
     if revisions is not None and (from_ or to):

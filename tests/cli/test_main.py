@@ -1,0 +1,79 @@
+"""The command line as a whole: what it lists, what it loads, what a shell can complete."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import typer
+
+from tracker.cli.main import app
+
+_ROOT: Any = typer.main.get_command(app)
+
+
+def _command(name: str) -> Any:
+    return _ROOT.resolve_command(typer.Context(_ROOT, info_name="lloyal-track"), [name])[1]
+
+
+@pytest.mark.parametrize("name", list(_ROOT.commands))
+def test_the_list_says_what_the_command_says_of_itself(name: str) -> None:
+    """--help of the whole and --help of a command start with the same line."""
+    assert _command(name).help.splitlines()[0] == _ROOT.commands[name].help
+
+
+def test_listing_the_commands_imports_none_of_them() -> None:
+    """--help and a mistyped command load no command, and a command only itself."""
+    code = (
+        "import sys; from tracker.cli.main import run\n"
+        "try: run()\n"
+        "except SystemExit: pass\n"
+        "print(*[m for m in sys.modules if m.startswith('tracker.')], file=sys.stderr)"
+    )
+    loaded = {
+        words: set(
+            subprocess.run(
+                [sys.executable, "-c", code, *words.split()],
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stderr.split()
+        )
+        for words in ("--help", "statsu", "status --help")
+    }
+    assert {m for m in loaded["--help"] if m.startswith("tracker.cli")} == {
+        "tracker.cli",
+        "tracker.cli.main",
+        "tracker.cli.session",
+    }
+    assert loaded["--help"] == {m for m in loaded["statsu"] if m.startswith("tracker.")}
+    assert loaded["status --help"] - loaded["--help"] == {"tracker.cli.status"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        (["lloyal-track", "ch"], {"check", "checklist"}),
+        (["lloyal-track", "bump", "--dry"], {"--dry-run"}),
+        (["lloyal-track", "upstream", "f"], {"fetch"}),
+    ],
+)
+def test_a_shell_completes_commands_and_options(typed: list[str], wanted: set[str]) -> None:
+    """Completion knows the commands, and the options of each."""
+    code = "import sys; sys.argv[0] = 'lloyal-track'; from tracker.cli.main import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            **os.environ,
+            "_LLOYAL_TRACK_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(typed),
+            "COMP_CWORD": str(len(typed) - 1),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(done.stdout.split()) == wanted
