@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
 #include <iostream>
+#include <map>
 #include <stdexcept>
 
 namespace probe {
@@ -136,38 +138,158 @@ void then_fork(Run & run) {
     }
 }
 
-// The whole state with a shared cell that has a rollback pending: must neither abort nor lose it.
+// Several sequences in one memory, and what each holds. Every call must be right for all of them.
+class Several {
+public:
+    Several(Run & run, const std::string & name) : run(run), name(name), session(run.model, run.setup(4, N_SNAPSHOTS)) {}
+
+    void decode(const std::vector<int> & sequences, int n) {
+        std::vector<std::pair<int, Rows>> batch;
+        for (const int s : sequences) {
+            const Step step = text_step(n, next(s), ++seed);
+            held[s].push_back(step);
+            batch.emplace_back(s, step.text);
+        }
+        session.decode(batch);
+    }
+
+    void back(int sequence, int n) {
+        const int  p0       = next(sequence) - n;
+        const bool returned = session.rm(sequence, p0);
+        run.answer(name + ": " + std::to_string(sequence) + " back by " + std::to_string(n), returned, true);
+        if (returned) {
+            held[sequence] = cut(held[sequence], p0);
+        }
+    }
+
+    void copy(int from, int to) {
+        session.cp(from, to);
+        held[to] = held[from];
+    }
+
+    void drop(int sequence) {
+        session.rm(sequence, 0);
+        held.erase(sequence);
+    }
+
+    void keep(int sequence) {
+        session.keep(sequence);
+        held = { { sequence, held[sequence] } };
+    }
+
+    void move_state(int from, int to) {
+        run.answer(name + ": state set", session.restore(to, session.save(from, 0), 0), true);
+        held[to] = held[from];
+    }
+
+    void end() {
+        for (const auto & [s, left] : held) {
+            go_on(run, session, s, name + ": sequence " + std::to_string(s), left, ROUNDING);
+        }
+        run.take(session);
+    }
+
+private:
+    int next(int sequence) { return held[sequence].empty() ? 0 : held[sequence].back().next; }
+
+    Run &                            run;
+    std::string                      name;
+    Session                          session;
+    std::map<int, std::vector<Step>> held;
+    unsigned                         seed = 40;
+};
+
+// A rollback is pending while other sequences are decoded, moved, copied, dropped and restored.
+void among(Run & run) {
+    if (Session(run.model, run.setup(4, N_SNAPSHOTS)).n_rs() == 0) {
+        return;
+    }
+    const std::vector<std::pair<std::string, std::function<void(Several &)>>> tales = {
+        { "another goes on", [](Several & all) { all.decode({ 0 }, 9); all.decode({ 1 }, 7); all.back(0, 2); all.decode({ 1 }, 3); } },
+        { "both go on in one batch", [](Several & all) { all.decode({ 0 }, 9); all.decode({ 1 }, 7); all.back(0, 2); all.decode({ 0, 1 }, 3); } },
+        { "cells are gathered around it",
+          [](Several & all) {
+              for (const int s : { 0, 1, 2, 3 }) {
+                  all.decode({ s }, 6 + s);
+              }
+              all.back(1, 2);
+              all.back(2, 1);
+              all.decode({ 3, 0 }, 4);
+          } },
+        { "further back behind others", [](Several & all) { all.decode({ 0 }, 9); all.decode({ 1 }, 7); all.back(0, 1); all.decode({ 1 }, 3); all.back(0, 2); } },
+        { "the source goes on first", [](Several & all) { all.decode({ 0 }, 9); all.copy(0, 1); all.back(1, 2); all.decode({ 0 }, 3); } },
+        { "the copy goes on first", [](Several & all) { all.decode({ 0 }, 9); all.copy(0, 1); all.back(1, 2); all.decode({ 1 }, 3); } },
+        { "source and copy in one batch", [](Several & all) { all.decode({ 0 }, 9); all.copy(0, 1); all.back(1, 2); all.decode({ 1, 0 }, 3); } },
+        { "the source is dropped", [](Several & all) { all.decode({ 0 }, 9); all.copy(0, 1); all.back(1, 2); all.drop(0); all.decode({ 2, 3 }, 5); } },
+        { "the source is dropped, a state set",
+          [](Several & all) {
+              all.decode({ 3 }, 6);
+              all.decode({ 0 }, 9);
+              all.copy(0, 1);
+              all.back(1, 2);
+              all.drop(0);
+              all.move_state(3, 0);
+              all.move_state(3, 2);
+          } },
+        { "each copy elsewhere",
+          [](Several & all) {
+              all.decode({ 0 }, 9);
+              all.copy(0, 1);
+              all.copy(0, 2);
+              all.back(1, 2);
+              all.back(2, 3);
+              all.copy(1, 3);
+              all.back(1, 1);
+              all.decode({ 0, 2 }, 2);
+          } },
+        { "only the copy is kept", [](Several & all) { all.decode({ 0 }, 9); all.copy(0, 1); all.back(1, 2); all.keep(1); all.decode({ 0, 3 }, 4); } },
+    };
+    for (const auto & [name, play_it] : tales) {
+        Several all(run, name);
+        play_it(all);
+        all.end();
+    }
+}
+
+// The whole state with a shared cell that has a rollback pending, for both or for one of its
+// sequences: must neither abort nor lose it.
 void fork_saved(Run & run) {
-    Session           session(run.model, run.setup(3, N_SNAPSHOTS));
-    std::vector<Step> steps = { text_step(9, 0, 1), text_step(14, 9, 2) };
-    play(session, 0, steps);
-    if (session.n_rs() == 0) {
+    for (const bool both : { true, false }) {
+        const std::string name = both ? "rolled back, then copied" : "copied, then one rolled back";
+        Session           session(run.model, run.setup(3, N_SNAPSHOTS));
+        std::vector<Step> steps = { text_step(9, 0, 1), text_step(14, 9, 2) };
+        play(session, 0, steps);
+        if (session.n_rs() == 0) {
+            run.take(session);
+            return;
+        }
+        if (!both) {
+            session.cp(0, 1);
+        }
+        run.answer(name, session.rm(0, 20), true);
+        if (both) {
+            session.cp(0, 1);
+        }
+        // in a child of its own: some revisions end the process here
+        std::cout.flush();
+        const pid_t child = ::fork();
+        if (child == 0) {
+            _exit(session.save_all().empty() ? 1 : 0);
+        }
+        int status = -1;
+        if (child < 0 || waitpid(child, &status, 0) != child) {
+            throw std::runtime_error("cannot run a child process");
+        }
+        const bool saved = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        run.answer(name + ": whole state saved", saved, true,
+                   WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) : "");
+        if (saved) {
+            run.answer(name + ": whole state set", session.restore_all(session.save_all()), true);
+            go_on(run, session, 1, name + ": copy from a saved state", both ? cut(steps, 20) : steps, ROUNDING);
+            go_on(run, session, 0, name + ": source from a saved state", cut(steps, 20), ROUNDING);
+        }
         run.take(session);
-        return;
     }
-    run.answer("rolled back", session.rm(0, 20), true);
-    session.cp(0, 1);
-    // in a child of its own: some revisions end the process here
-    std::cout.flush();
-    const pid_t child = ::fork();
-    if (child == 0) {
-        _exit(session.save_all().empty() ? 1 : 0);
-    }
-    int status = -1;
-    if (child < 0 || waitpid(child, &status, 0) != child) {
-        throw std::runtime_error("cannot run a child process");
-    }
-    const bool saved = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    run.answer("whole state with a shared rollback saved", saved, true,
-               WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status)) : "");
-    if (!saved) {
-        run.take(session);
-        return;
-    }
-    run.answer("whole set", session.restore_all(session.save_all()), true);
-    go_on(run, session, 1, "copy from a saved state", cut(steps, 20), ROUNDING);
-    go_on(run, session, 0, "source from a saved state", cut(steps, 20), ROUNDING);
-    run.take(session);
 }
 
 // A rollback of one of two sequences that share their state must not reach the other.
@@ -229,6 +351,7 @@ void add_rollback_scenarios(std::map<std::string, Scenario> & all) {
     all["rollback-fork-save"] = fork_saved;
     all["rollback-shared"]    = shared;
     all["rollback-forgotten"] = forgotten;
+    all["rollback-among"]     = among;
 }
 
 }  // namespace probe

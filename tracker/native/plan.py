@@ -142,6 +142,7 @@ def memory_runs() -> tuple[Run, ...]:
             "rollback-fork-save",
             "rollback-shared",
             "rollback-forgotten",
+            "rollback-among",
         )
     )
     breaks = (
