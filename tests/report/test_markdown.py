@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from tests.report.test_page import HOSTILE, hostile_document
 from tests.support import documents
 from tracker import report
+from tracker.evidence.rebase import Outcome
+from tracker.publish.body import Marker, fitted, units
 from tracker.report.prose import prose, prose_cell
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -158,7 +160,8 @@ def test_hostile_text_stays_text() -> None:
     for opened in set(blocks) - {"<details><summary>Evidence</summary>", "</details>"}:
         # Our own tags around escaped text; code, so that a forge acts on nothing in it.
         assert re.fullmatch(
-            r"<details><summary><code>[^<>]*</code>, <code>[^<>]*</code>, line \d+</summary>",
+            r"<details><summary>(<code>[^<>]*</code>, <code>[^<>]*</code>, line \d+"
+            r"|[a-z-]+, as <code>[^<>]*</code>: its diff)</summary>",
             opened,
         )
     assert not [
@@ -176,6 +179,48 @@ def test_hostile_text_stays_text() -> None:
         elif token.type in ("th_open", "td_open"):
             widths[-1] += 1
     assert set(widths) <= {2, 3, 4}
+
+
+def with_diffs(*lines: int) -> str:
+    """The checklist of patches that moved, each with a diff of so many added lines."""
+    rebase = documents.rebase(
+        *(
+            replace(
+                documents.patch(f"000{number}.patch"), diff=f"@@ -1 +{count} @@\n" + "+x\n" * count
+            )
+            for number, count in enumerate(lines, start=1)
+        )
+    )
+    return report.markdown(documents.bump(with_fields(documents.stages(), rebase=rebase)))
+
+
+def test_a_patch_whose_text_changed_is_shown_folded() -> None:
+    """The diff as it stands on the target, in a fold below the outcome."""
+    last = with_diffs(3).rpartition("\n## ")[2]
+    assert last == (
+        "Patches as they stand on 0.3.36\n\nThose whose text there is not the stored file's.\n\n"
+        "### 0001.patch\n\n<details><summary>offset: its diff</summary>\n\n"
+        "```diff\n@@ -1 +3 @@\n+x\n+x\n+x\n```\n\n</details>\n\n"
+    )
+
+
+def test_a_patch_that_kept_its_text_is_not() -> None:
+    """Applied on the same lines, the stored file is what a reader has already."""
+    kept = replace(documents.patch(outcome=Outcome.UNCHANGED), diff="@@ -1 +1 @@\n+x\n")
+    stages = with_fields(documents.stages(), rebase=documents.rebase(kept))
+    assert "+x" not in report.markdown(documents.bump(stages))
+
+
+def test_diffs_are_the_first_to_go_from_a_body() -> None:
+    """Whole patches fall off at the end; nothing that was judged does."""
+    whole = with_diffs(300, 4000, 20)
+    judged = whole.rpartition("\n## ")[0]
+    assert "... 3601 more lines" in whole
+    body = fitted(whole, Marker("k", "d", "s"), most=units(judged) + 1700)
+    assert "### 0001.patch" in body
+    assert "### 0002.patch" not in body
+    assert body.startswith(judged)
+    assert body.count("<details>") == body.count("</details>")
 
 
 def test_passing_scenarios_do_not_bury_the_rest() -> None:

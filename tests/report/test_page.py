@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tests.support import documents
 from tracker import report
 from tracker.evidence.bump import BumpDocument
-from tracker.evidence.rebase import Conflict, ConflictFile, ConflictHunk, Flag, Outcome
+from tracker.evidence.rebase import Conflict, ConflictFile, ConflictHunk, Flag, Note, Outcome
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> \"'& \u2028\u202e"
 _VOID = {"meta", "link", "br", "input"}
@@ -90,6 +90,8 @@ def hostile_document() -> BumpDocument:
         conflict=conflict,
         diff=f"--- a\n+++ b\n+{HOSTILE}\n",
         flags=(Flag.SCOPE_CHANGED,),
+        notes=(Note.FORM,),
+        form=f"{HOSTILE}, again",
     )
     document = documents.bump()
     items = tuple(

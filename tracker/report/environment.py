@@ -57,8 +57,8 @@ def markdown_environment() -> Environment:
     environment.filters["code_cell"] = lambda value: _Markdown(
         code_cell(str(value), MOST_CHARACTERS)
     )
-    environment.filters["diff"] = lambda value: _Markdown(block(_head_of(value), "diff"))
-    environment.filters["source"] = lambda value: _Markdown(block(_head_of(value)))
+    environment.filters["diff"] = _diff
+    environment.filters["source"] = lambda value: _Markdown(block(_head_of(value, _DIFF_LINES)))
     environment.filters["html_text"] = lambda value: _Markdown(html(value))
     environment.filters["ticket"] = lambda value: _Markdown(ticket_link(value))
     environment.filters["raw"] = _Markdown
@@ -67,11 +67,15 @@ def markdown_environment() -> Environment:
     return environment
 
 
-def _head_of(text: str) -> str:
-    """The first lines of a diff or a source, and how many more there are."""
+def _diff(text: str, most: int = _DIFF_LINES) -> _Markdown:
+    return _Markdown(block(_head_of(text, most), "diff"))
+
+
+def _head_of(text: str, most: int) -> str:
+    """The first ``most`` lines of a diff or a source, and how many more there are."""
     lines = text.splitlines()
-    more = len(lines) - _DIFF_LINES
-    return "\n".join([*lines[:_DIFF_LINES], *([f"... {more} more lines"] if more > 0 else [])])
+    more = len(lines) - most
+    return "\n".join([*lines[:most], *([f"... {more} more lines"] if more > 0 else [])])
 
 
 def page_environment() -> Environment:

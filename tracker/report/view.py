@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tracker.evidence.bump import BumpDocument
 from tracker.evidence.check import CheckRow
 from tracker.evidence.item import Item
-from tracker.evidence.rebase import PatchResult
+from tracker.evidence.rebase import Note, PatchResult
 from tracker.evidence.revision import Revision
 from tracker.evidence.verdict import Status
 from tracker.report.stages.check import CONTROL, prefill_size, run_names
@@ -204,6 +204,16 @@ class View:
         """The patches that conflict, in series order."""
         rebase = self.document.rebase
         return tuple(patch for patch in (rebase.patches if rebase else ()) if patch.conflict)
+
+    @property
+    def redrawn(self) -> tuple[PatchResult, ...]:
+        """The patches that stand on the target with another text than their file has, in order."""
+        rebase = self.document.rebase
+        return tuple(
+            patch
+            for patch in (rebase.patches if rebase else ())
+            if patch.diff and not {Note.REFRESH_NEEDED, Note.FORM}.isdisjoint(patch.notes)
+        )
 
     @property
     def diffs(self) -> dict[str, str]:
