@@ -245,3 +245,15 @@ def test_a_damaged_copy_of_upstream_is_told_with_the_way_out(downstream: Downstr
     assert "remove" in document["next"]
     shutil.rmtree(copy)
     assert downstream.bump(downstream.ids[2], "--dry-run")[0] == 0
+
+
+def test_a_four_way_proof_without_a_check_is_unknown(downstream: Downstream) -> None:
+    """Nothing was built: the three answers say why, and an advisory answer keeps no pin."""
+    code, document = downstream.bump(downstream.ids[2], "--proof", "four-way")
+    assert (code, document["pin"]["outcome"]) == (0, "moved"), document["summary"]
+    for name in ("needed", "enough", "harmless"):
+        found = item(document, f"proof:{name}")
+        assert (found["status"], found["blocking"]) == ("unknown", False)
+        assert "the target was not checked: the configuration has no recipe" in found["summary"]
+    _, plain = downstream.bump(downstream.ids[2])
+    assert plain["proof"] is None

@@ -31,8 +31,8 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     )
 
 
-def bump(folder: Path) -> dict[str, Any]:
-    done = run(folder, "bump", "--to", "master", "--json")
+def bump(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = run(folder, "bump", "--to", "master", *arguments, "--json")
     assert done.stdout, done.stderr.decode()
     document: dict[str, Any] = json.loads(done.stdout)
     jsonschema.validate(document, json.loads((bundled("schemas") / "bump-1.json").read_bytes()))
@@ -115,6 +115,18 @@ def test_a_second_run_builds_and_checks_nothing(folder: Path, first: dict[str, A
     assert first["pin"]["outcome"] == "moved"
     assert again["pin"]["outcome"] == "already-there"
     assert all(variant["cached"] for variant in again["build"]["variants"])
+
+
+def test_a_four_way_proof_of_the_pin_itself_needs_no_other_core(
+    folder: Path, first: dict[str, Any]
+) -> None:
+    """Pin and target are the same by now: its runs answer for both, and nothing is built."""
+    assert first["pin"]["outcome"] == "moved"
+    document = bump(folder, "--proof", "four-way", "--dry-run")
+    assert {row["revision"] for row in document["check"]["rows"]} == {first["to"]["commit"]}
+    status = {entry["id"]: entry["status"] for entry in document["items"]}
+    assert status["proof:needed"] == status["proof:harmless"] == "pass"
+    assert status["proof:enough"] in ("pass", "attention")
 
 
 def test_the_evidence_is_kept_and_shown(folder: Path, first: dict[str, Any]) -> None:

@@ -20,12 +20,13 @@ from tracker.config import Config
 from tracker.cores import Sources, claims, why_no_tree
 from tracker.evidence.base import digest, to_json
 from tracker.evidence.build import BuildDocument, Variant
-from tracker.evidence.bump import BumpDocument, Provenance
+from tracker.evidence.bump import BumpDocument, Proof, Provenance
 from tracker.evidence.check import CheckDocument
 from tracker.evidence.pins import PinMove, PinRead
 from tracker.evidence.rebase import RebaseDocument
 from tracker.evidence.revision import Revision
 from tracker.evidence.tickets import TicketsDocument
+from tracker.evidence.verdict import worst
 from tracker.evidence.watch import WatchDocument
 from tracker.git.calls import run_git
 from tracker.git.quarantine import Quarantine
@@ -50,11 +51,13 @@ TICKETS_REUSED_S = 3600.0
 class Request:
     """What was asked for.
 
-    ``to``: a REV. ``dry_run``: decide, but move nothing and record nothing. ``program`` and
-    ``command``: how the tool was started, for the lines that a reader types again.
+    ``to``: a REV. ``four_way``: build and check the pin too, to compare with. ``dry_run``: decide,
+    but move nothing and record nothing. ``program`` and ``command``: how the tool was started, for
+    the lines that a reader types again.
     """
 
     to: str
+    four_way: bool = False
     dry_run: bool = False
     acceptances: tuple[decisions.Acceptance, ...] = ()
     program: str = "lloyal-track"
@@ -112,7 +115,8 @@ class _Run:
             rebased = self._rebase(queue, quarantine, start, target)
             watched = self._watch(queue, start, target)
             polled = self._poll(start, target, watched)
-            native = self._native(quarantine, target, rebased, claims(queue, rebased))
+            native = self._native(quarantine, target, queue, rebased)
+            native, proof = self._proof(quarantine, start, target, queue, native)
         stages = Stages(
             start=start,
             target=target,
@@ -121,6 +125,7 @@ class _Run:
             tickets=polled,
             build=native.build,
             check=native.check,
+            proof=proof,
             pins=reads,
             not_run=native.not_run,
             program=self.request.program,
@@ -154,6 +159,7 @@ class _Run:
             started_at=started.isoformat(timespec="seconds"),
             seconds=round(time.monotonic() - clock, 1),
             lines=report.tracker_lines(self.config, items, stages),
+            proof=proof,
         )
         # Evidence is kept before the pin moves, and does not say so yet: a run that dies in between
         # can be explained, and is not taken for one that moved.
@@ -216,40 +222,72 @@ class _Run:
     def _native(
         self,
         quarantine: Quarantine,
-        target: Revision,
+        revision: Revision,
+        queue: Series,
         rebased: RebaseDocument,
-        claimed: frozenset[str],
     ) -> _Native:
         """Build and check both variants; a series that does not apply leaves the baseline."""
         if CHECK_RECIPE not in self.config.build.recipes:
             why = f"the configuration has no recipe `{CHECK_RECIPE}`"
             return _Native(not_run={"build": why, "check": why})
-        trees: dict[Variant, str] = {"baseline": self.repository.tree(target.commit)}
+        trees: dict[Variant, str] = {"baseline": self.repository.tree(revision.commit)}
         refused: dict[Variant, str] = {}
         if rebased.tree is not None:
             trees["patched"] = rebased.tree
         else:
             refused["patched"] = why_no_tree(rebased)
-        sources = Sources(self.config, target, quarantine, trees, refused)
+        sources = Sources(self.config, revision, quarantine, trees, refused)
         built, cores = sources.build(CHECK_RECIPE, self.progress)
         if not self.config.check.enabled:
             return _Native(built, not_run={"check": "the configuration turns it off"})
         if not cores:
             return _Native(built, not_run={"check": "nothing was built that could be checked"})
-        return _Native(built, self._check(cores, target, claimed))
+        return _Native(built, self._check(cores, revision, claims(queue, rebased)))
+
+    def _proof(
+        self,
+        quarantine: Quarantine,
+        start: Revision,
+        target: Revision,
+        queue: Series,
+        native: _Native,
+    ) -> tuple[_Native, Proof | None]:
+        """Build and check the pin too, if a four-way proof was asked for; its runs stand behind."""
+        if not self.request.four_way:
+            return native, None
+        if native.check is None:
+            why = f"the target was not checked: {native.not_run['check']}"
+            return native, Proof(revision=start.commit, build=None, why=why)
+        if start.commit == target.commit:
+            return native, Proof(revision=start.commit, build=native.build, why="")
+        at_pin = self._native(
+            quarantine, start, queue, self._rebase(queue, quarantine, start, start)
+        )
+        why = "" if at_pin.check else f"the pin was not checked: {at_pin.not_run['check']}"
+        if at_pin.check is not None:
+            checks = (native.check, at_pin.check)
+            both = replace(
+                native.check,
+                verdict=worst(check.verdict for check in checks),
+                seconds=sum(check.seconds for check in checks),
+                rows=tuple(row for check in checks for row in check.rows),
+                reused=all(check.reused for check in checks),
+            )
+            native = _Native(native.build, both, native.not_run)
+        return native, Proof(revision=start.commit, build=at_pin.build, why=why)
 
     def _check(
-        self, cores: dict[Variant, BuiltCore], target: Revision, claimed: frozenset[str]
+        self, cores: dict[Variant, BuiltCore], revision: Revision, claimed: frozenset[str]
     ) -> CheckDocument:
         table, work = self.config.check, self.state.work / "check"
         limits = Limits(table.timeout_s, table.memory_mib)
         subjects = core_check.tiny_subjects(table, work / "models")
-        key = reuse.check_key(cores, subjects, target.commit, limits, claimed)
+        key = reuse.check_key(cores, subjects, revision.commit, limits, claimed)
         done = reuse.kept(work / "passed", key)
         if done is None:
             ran = core_check.check(
                 cores,
-                revision=target.commit,
+                revision=revision.commit,
                 subjects=subjects,
                 work=work,
                 limits=limits,

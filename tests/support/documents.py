@@ -6,6 +6,7 @@ The facts are those that were measured on the two revisions; ids and diffs are m
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import get_args
 
@@ -15,7 +16,7 @@ from tracker import config as configuration
 from tracker import report
 from tracker.config import Config
 from tracker.evidence.build import Artefact, BuildDocument, Variant, VariantBuild
-from tracker.evidence.bump import BumpDocument, Provenance
+from tracker.evidence.bump import BumpDocument, Proof, Provenance
 from tracker.evidence.check import CheckDocument, CheckRow, Warned
 from tracker.evidence.history import BreakPoint, WatchHistoryDocument
 from tracker.evidence.item import Item
@@ -343,6 +344,7 @@ def row(arch: str, variant: Variant, n_ubatch: int, *, image: bool = True) -> Ch
         library=("store/libllama.so", ("b0" if variant == "baseline" else "d1") * 32),
         verdict=Verdict.OK,
         why="",
+        right=not shapes,
     )
 
 
@@ -356,6 +358,7 @@ def further() -> tuple[CheckRow, ...]:
             facts=20,
             broken=("rollback of 3: logits off by 8.3",) * 2 if variant == "baseline" else (),
             warnings=row(arch, "baseline", 512).warnings if name == "breaks-direct" else (),
+            right=variant == "patched",
             why="2 of 20 facts wrong without the patches: still needed"
             if variant == "baseline"
             else "",
@@ -380,6 +383,17 @@ def check(*rows: CheckRow, verdict: Verdict = Verdict.OK) -> CheckDocument:
         for arch in ("qwen35", "qwen35moe")
     )
     return CheckDocument(verdict=verdict, revision=TARGET.commit, seconds=6.4, rows=rows or planned)
+
+
+def four_way(*at_pin: CheckRow) -> report.Stages:
+    """All stages, with a four-way proof: at the pin everything is as at the target."""
+    target = (*check().rows, *further())
+    rows = at_pin or tuple(replace(row, revision=PIN.commit) for row in target)
+    return with_fields(
+        stages(),
+        check=check(*target, *rows),
+        proof=Proof(revision=PIN.commit, build=replace(build(), revision=PIN.commit), why=""),
+    )
 
 
 def stages() -> report.Stages:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,6 +14,9 @@ from tracker.errors import UsageError
 EPILOG = """Examples:
 
 `lloyal-track bump --to master --dry-run`: decide, move nothing.
+
+`lloyal-track bump --to master --dry-run --proof four-way`: is the patch still needed, still
+enough, harmless? Builds and checks the pin too.
 
 `lloyal-track bump --to b10525`: move the pin to that nightly, if the evidence allows it.
 
@@ -29,6 +32,10 @@ def bump(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Decide, but move nothing and record nothing.")
     ] = False,
+    proof: Annotated[
+        Literal["target", "four-way"],
+        typer.Option("--proof", help="Check the target only, or the pin too, to compare with."),
+    ] = "target",
     accept: Annotated[
         list[str] | None,
         typer.Option("--accept", metavar="ITEM", help="Accept this item; repeat for more."),
@@ -57,6 +64,7 @@ def bump(
     )
     request = Request(
         to=to,
+        four_way=proof == "four-way",
         dry_run=dry_run,
         acceptances=tuple(
             Acceptance(item=item, because=why) for item, why in zip(accepted, reasons, strict=True)

@@ -28,10 +28,23 @@ class Provenance(Value, frozen=True, kw_only=True):
     config_digest: str
 
 
+class Proof(Value, frozen=True, kw_only=True):
+    """The pin's side of a four-way proof; its runs are rows of the check document.
+
+    ``build``: its cores, None if none were tried. ``why``: why its runs are missing, "" if they
+    ran.
+    """
+
+    revision: str
+    build: BuildDocument | None
+    why: str
+
+
 class BumpDocument(Value, frozen=True, kw_only=True, rename={"from_": "from", "schema_": "schema"}):
     """One bump. A stage that did not run is None, and its items say why.
 
-    ``lines``: the tracker's own list (config.checklist.lines), answered by ``items``.
+    ``lines``: the tracker's own list (config.checklist.lines), answered by ``items``. ``proof``:
+    None unless a four-way proof was asked for.
     """
 
     schema_: Literal["lloyal-track/bump/1"] = "lloyal-track/bump/1"
@@ -50,3 +63,4 @@ class BumpDocument(Value, frozen=True, kw_only=True, rename={"from_": "from", "s
     started_at: str
     seconds: float
     lines: tuple[TrackerLine, ...] = ()
+    proof: Proof | None = None

@@ -27,8 +27,10 @@ class CheckRow(Value, frozen=True, kw_only=True):
     run named in ``compared_with``. ``library``: path and sha256 of the core that was really loaded.
     ``facts``: how many single things the run looked at (an answer of seq_rm, two logits compared);
     ``broken``: those that a right memory would not give, one sentence each. On the baseline they
-    are what the patch cures. ``claimed`` False: a fault of upstream's own, the same with and
-    without the patches, that no carried patch is for: it is told, and does not forbid.
+    are what the patch cures. ``right``: whether the run did what a right memory does, on whichever
+    variant; None if that was not proven (a crash, another core). ``claimed`` False: a fault of
+    upstream's own, the same with and without the patches, that no carried patch is for: it is told,
+    and does not forbid.
     """
 
     scenario: str
@@ -48,12 +50,16 @@ class CheckRow(Value, frozen=True, kw_only=True):
     why: str
     facts: int = 0
     broken: tuple[str, ...] = ()
+    right: bool | None = None
     claimed: bool = True
     seconds: float = 0.0
 
 
 class CheckDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schema"}):
-    """All runs, in the order of the plan. ``reused``: taken from an equal check that ran before."""
+    """All runs, in the order of the plan. ``reused``: taken from an equal check that ran before.
+
+    ``revision``: the one that was asked about. A four-way proof adds the rows of the pin behind it.
+    """
 
     schema_: Literal["lloyal-track/check/1"] = "lloyal-track/check/1"
     verdict: Verdict

@@ -89,6 +89,7 @@ def row_of(
         verdict=judged.verdict,
         why=judged.why,
         facts=len(said.facts) if said else 0,
+        right=_right(run, ran, library, core),
         broken=tuple(sentence(fact) for fact in said.facts if not fact.holds) if said else (),
         seconds=round(said.seconds, 3) if said else 0.0,
     )
@@ -154,6 +155,14 @@ def _judged(
     else:
         reasons = chain(reasons, _without_patches(run, said))
     return next(iter(reasons), Judged(Verdict.OK))
+
+
+def _right(run: Run, ran: Ran, library: tuple[str, str] | None, core: BuiltCore) -> bool | None:
+    """Whether the run did what a right memory does; None if nothing is proven."""
+    said = ran.said
+    if said is None or any(_doubts(said, library, core)):
+        return None
+    return not _broken(said) and (run.break_lines or not said.warnings)
 
 
 def _doubts(said: Said, library: tuple[str, str] | None, core: BuiltCore) -> Iterator[Judged]:

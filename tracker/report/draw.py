@@ -10,7 +10,7 @@ from tracker.config import Config
 from tracker.evidence.item import Item
 from tracker.evidence.verdict import Status, Verdict
 from tracker.report.gathered import Stages
-from tracker.report.stages import build, check, people, pins, rebase, tickets, watch
+from tracker.report.stages import build, check, people, pins, proof, rebase, tickets, watch
 from tracker.report.standing import STATUS_OF
 
 
@@ -26,6 +26,7 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
         *_with_remainder("region", stages.watch, watch.items(config, stages)),
         *_with_remainder("build", stages.build, build.items(config, stages)),
         *_with_remainder("check", stages.check, check.items(config, stages)),
+        *proof.items(stages),
         *_with_remainder("ticket", stages.tickets, tickets.items(config, stages)),
         *people.items(config, stages),
     ]

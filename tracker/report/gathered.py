@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tracker.evidence.build import BuildDocument
+from tracker.evidence.bump import Proof
 from tracker.evidence.check import CheckDocument
 from tracker.evidence.pins import PinRead
 from tracker.evidence.rebase import RebaseDocument
@@ -31,6 +32,7 @@ class Stages:
     tickets: TicketsDocument | None = None
     build: BuildDocument | None = None
     check: CheckDocument | None = None
+    proof: Proof | None = None
     pins: tuple[PinRead, ...] = ()
     not_run: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     program: str = "lloyal-track"

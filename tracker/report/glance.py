@@ -84,22 +84,23 @@ def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status
         statuses = [cell.status if cell else Status.UNKNOWN for cell in cells]
         where = "on text alone" if row.n_ubatch is None else f"at n_ubatch {row.n_ubatch}"
         yield worst_status(statuses), f"{counts} warnings {where}"
+    at_target = [item for item in group.items if "@" not in item.id]
     patched = [
         item
-        for item in group.items
+        for item in at_target
         if item.id.endswith("/patched") and prefill_size(scenario_of(item)) is not None
     ]
     compared = any("bit-equal" in item.summary for item in patched)
     if compared and all(item.status is Status.PASS for item in patched):
         yield Status.PASS, "logits bit-equal with and without the patch"
     names = {row.name for row in behaviour.rows} - {row.name for row in shown}
-    further = [item for item in group.items if scenario_of(item) in names]
+    further = [item for item in at_target if scenario_of(item) in names]
     if further:
         without, with_ = behaviour.wrong
         wrong = f": {without} → {with_} wrong results" if without or with_ else ""
         said = f"{plural(len(names), 'further scenario')}{wrong}"
         yield worst_status(item.status for item in further), said
-    told = bundles(item for item in group.items if item.status is not Status.PASS)
+    told = bundles(item for item in at_target if item.status is not Status.PASS)
     for bundle in told[:_WRONG_SHOWN]:
         yield bundle.first.status, f"{named(bundle)}: {bundle.said}"
     rest = [bundle.first for bundle in told[_WRONG_SHOWN:]]

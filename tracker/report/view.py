@@ -25,6 +25,10 @@ KINDS = {
     "routing": ("Routing", "Which class does each model get now?"),
     "build": ("Native core", "Does it compile, without and with the patches?"),
     "check": ("Behaviour", "Is the patch still needed, enough and harmless?"),
+    "proof": (
+        "Four-way proof",
+        "Against the pin: are the patches still needed, still enough, harmless?",
+    ),
     "ticket": ("Tickets", "Did anything happen in the threads we follow?"),
     "human": ("For a person", "What can no machine tell?"),
 }
