@@ -1,8 +1,8 @@
 """Seals every test off from this machine: its user, its git, its tokens.
 
-Only two things of the user are let in: the cache of downloads and built cores (or each test run
-would download and compile again) and the settings of pip (or a download would go to an index that
-this machine does not reach).
+Only two things of the user are let in: downloads and built cores (or each test run would download
+and compile again), but no kept verdict (or a test would not run its check); and the settings of pip
+(or a download would go to an index that this machine does not reach).
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         if pip_settings is not None:
             environment.setenv("PIP_CONFIG_FILE", str(pip_settings))
         sealed_cache = Path(platformdirs.user_cache_dir("lloyal-track", appauthor=False))
-        cache.mkdir(parents=True, exist_ok=True)
-        sealed_cache.parent.mkdir(parents=True, exist_ok=True)
-        sealed_cache.symlink_to(cache, target_is_directory=True)
+        sealed_cache.mkdir(parents=True, exist_ok=True)
+        for name in ("archives", "cores"):
+            (cache / name).mkdir(parents=True, exist_ok=True)
+            (sealed_cache / name).symlink_to(cache / name, target_is_directory=True)
         yield home
 
 

@@ -283,7 +283,7 @@ class _Run:
         limits = Limits(table.timeout_s, table.memory_mib)
         subjects = core_check.tiny_subjects(table, work / "models")
         key = reuse.check_key(cores, subjects, revision.commit, limits, claimed)
-        done = reuse.kept(work / "passed", key)
+        done = reuse.kept(reuse.default_folder(), key)
         if done is None:
             ran = core_check.check(
                 cores,
@@ -294,7 +294,7 @@ class _Run:
                 progress=self.progress,
             )
             done = with_claims(ran, claimed)
-            reuse.keep(work / "passed", key, done)
+            reuse.keep(reuse.default_folder(), key, done)
         return done
 
     def _outcome(

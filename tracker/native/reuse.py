@@ -7,6 +7,7 @@ again: a time-out or a killed child may have been this machine's fault.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -25,6 +26,14 @@ from tracker.native.probe import Limits
 from tracker.statedir import write_whole
 
 _KEPT = (Verdict.OK, Verdict.ATTENTION)
+_MOST_KEPT = 400  # of a quarter of a MiB each
+
+
+def default_folder() -> Path:
+    """Where checks that passed are kept, shared by all checkouts of this user."""
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("lloyal-track", appauthor=False)) / "checks"
 
 
 def check_key(
@@ -68,13 +77,17 @@ def kept(folder: Path, key: str) -> CheckDocument | None:
 
 
 def keep(folder: Path, key: str, document: CheckDocument) -> None:
-    """Keep ``document`` unless something failed or is unknown.
+    """Keep ``document`` unless something failed or is unknown; the oldest go when there are many.
 
-    Raises:
-        OSError: it cannot be written.
+    A folder that cannot be written is no fault: the next run checks again.
     """
-    if document.verdict in _KEPT:
+    if document.verdict not in _KEPT:
+        return
+    with contextlib.suppress(OSError):
         write_whole(folder / f"{key}.json", to_json(document))
+        made = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
+        for old in made[:-_MOST_KEPT]:
+            old.unlink()
 
 
 def _sha256(files: Iterable[Path]) -> str:
