@@ -50,7 +50,8 @@ def scope_change(texts: Texts, item: Placed, groups: list[Group], scope: Scope |
     lines = scope.end - scope.start
     size = sum(max(c.end - c.start, c.new_end - c.new_start) for c in inside)
     if lines <= _SMALL or size > _MOST * lines:
-        return f"upstream changed {scope.name} ({len(inside)} places)"
+        places = "1 place" if len(inside) == 1 else f"{len(inside)} places"
+        return f"upstream changed {scope.name} ({places})"
     names = _names(b"".join(line for group in groups for line in (*group.removed, *group.added)))
     for change in inside:
         if max(change.start - item.end, item.at - change.end) > _NEAR:
