@@ -2,7 +2,8 @@
 
     make bump && python -m tests.screenshots [BUMP_JSON]
 
-Writes docs/img/report-1440.png (the top, light and dark) and docs/img/report-360.png.
+Writes what README.md and docs/reading-the-report.md show: the first screen, light and dark, short
+and long, and on a phone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from tracker.evidence.bump import BumpDocument
 _ROOT = Path(__file__).resolve().parents[1]
 _EVIDENCE = _ROOT / "vendor" / "archives" / "evidence" / "bump.json"
 _SHOTS = (
+    ("report-top.png", 1200, 640, False),
+    ("report-top-dark.png", 1200, 640, True),
     ("report-1440.png", 1440, 1120, False),
     ("report-1440-dark.png", 1440, 1120, True),
     ("report-360.png", 360, 1120, False),
