@@ -137,13 +137,26 @@ def test_the_filter_hides_what_passes(page: Page, files: dict[str, Path]) -> Non
     page.open(files["usual"])
     shown = (
         "[...document.querySelectorAll('details.item')].filter(d => d.getClientRects().length)"
-        ".map(d => d.classList.contains('pass'))"
+        ".map(d => d.classList.contains('pass') ? 'passes' : 'open')"
     )
-    assert True in page.run(shown)
+    before = page.run(shown)
+    assert set(before) == {"passes", "open"}
     page.run("document.querySelector('#only-open').click()")
-    left = page.run(shown)
-    assert left
-    assert True not in left
+    assert page.run(shown) == ["open"] * before.count("open")
+
+
+def test_on_a_phone_a_wide_table_says_what_it_is(page: Page, files: dict[str, Path]) -> None:
+    """A caption wraps within the screen; while the table scrolls, caption and row names stay."""
+    page.view(360)
+    page.open(files["usual"])
+    page.run("document.querySelector('table.behaviour').parentElement.scrollLeft = 60")
+    edges = (
+        "(() => { const r = document.querySelector('{}').getBoundingClientRect();"
+        " return [r.left, r.right]; })()"
+    )
+    for seen in ("table.behaviour caption span", "table.behaviour tbody th"):
+        left, right = page.run(edges.replace("{}", seen))
+        assert 0 <= left < right <= 360, seen
 
 
 def test_a_screen_reader_gets_the_whole_structure(page: Page, files: dict[str, Path]) -> None:

@@ -94,13 +94,18 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One scenario on one core, per model where they differ.
+    """One scenario on one core.
 
-    ``text``: the number of warnings, then what was wrong of what was looked at.
+    ``parts``: the number of warnings, then what was wrong of what was looked at; one for each group
+    of models that differ.
     """
 
-    text: str
+    parts: tuple[str, ...]
     status: Status
+
+    @property
+    def text(self) -> str:
+        return "; ".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +201,7 @@ class View:
             ("tool", made.tool),
             ("patch set", made.series_digest),
             ("configuration", made.config_digest),
-            ("compiler", made.compiler),
+            ("compiler", made.compiler or "none was needed"),
             ("git", made.git),
             ("python", made.python),
             ("started", self.document.started_at),
@@ -329,16 +334,15 @@ def _cell(rows: list[CheckRow], statuses: dict[str, Status], target: str) -> Cel
     by_count: dict[str, list[str]] = {}
     for name, row in zip(run_names(rows), rows, strict=True):
         by_count.setdefault(_count(row), []).append(name)
-    text = (
-        next(iter(by_count))
-        if len(by_count) == 1
-        else "; ".join(f"{', '.join(names)}: {count}" for count, names in by_count.items())
+    parts = tuple(
+        count if len(by_count) == 1 else f"{', '.join(names)}: {count}"
+        for count, names in by_count.items()
     )
     name = f"check:{rows[0].scenario}/{rows[0].variant}"
     if rows[0].revision != target:
         name += f"@{rows[0].revision[:12]}"
     status = statuses.get(name) or worst_status(STATUS_OF[row.verdict] for row in rows)
-    return Cell(text, status)
+    return Cell(parts, status)
 
 
 def _count(row: CheckRow) -> str:
