@@ -18,7 +18,7 @@ def app_that(does: Callable[[], None]) -> typer.Typer:
     app = typer.Typer()
 
     @app.callback()
-    def _root() -> None:
+    def _root(_config: str = typer.Option("", "--config")) -> None:
         pass
 
     @app.command()
@@ -73,6 +73,37 @@ def test_an_error_says_what_where_and_next_without_a_traceback(
     for part in ("bad key", "f.toml:3 a.b", "mend it"):
         assert part in shown.err
     assert "Traceback" not in shown.err
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ((), "run `lloyal-track go`, or install lloyal-track again"),
+        (
+            ("--config", "a b.toml"),
+            "run `lloyal-track --config 'a b.toml' go`, or install lloyal-track again",
+        ),
+        (
+            ("--config=own.toml",),
+            "run `lloyal-track --config own.toml go`, or install lloyal-track again",
+        ),
+    ],
+)
+def test_the_next_step_works_with_the_configuration_that_was_given(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: tuple[str, ...],
+    shown: str,
+) -> None:
+    """A command that an error names can be typed as it stands; other words stay as they are."""
+
+    def does() -> None:
+        raise ConfigError("gone", next_step="run `lloyal-track go`, or install lloyal-track again")
+
+    monkeypatch.setattr("sys.argv", ["lloyal-track", *given, "go"])
+    with pytest.raises(SystemExit):
+        session.run_app(app_that(does))
+    assert f"next:  {shown}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

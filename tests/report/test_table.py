@@ -44,6 +44,17 @@ def test_the_table_of_the_main_job() -> None:
     assert report.terminal(documents.bump(), width=80) == EXPECTED
 
 
+def test_on_a_narrow_terminal_a_heading_stands_above_its_rows() -> None:
+    """A column for headings would leave twelve characters of forty for what is said."""
+    lines = report.terminal(documents.bump(), width=40).splitlines()
+    at = lines.index(" Watched code")
+    assert lines[at + 1 : at + 4] == [
+        " pass      warn-region, find_slot:",
+        "           unchanged, moved",
+        " attention seq_rm: moved and changed, +5",
+    ]
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     """Long sentences are folded, not cut."""

@@ -59,9 +59,6 @@ def bump(
     from tracker.report.decisions import Acceptance
 
     this = session(context)
-    program = "lloyal-track" + (
-        f" --config {shlex.quote(str(this.config_file))}" if this.config_file else ""
-    )
     request = Request(
         to=to,
         four_way=proof == "four-way",
@@ -69,7 +66,7 @@ def bump(
         acceptances=tuple(
             Acceptance(item=item, because=why) for item, why in zip(accepted, reasons, strict=True)
         ),
-        program=program,
+        program=this.program,
         command=shlex.join(["lloyal-track", *sys.argv[1:]]),
     )
     with this.progress() as progress:

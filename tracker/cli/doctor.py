@@ -16,8 +16,9 @@ def doctor(context: typer.Context, json: Json = False) -> None:
     """What is missing on this machine, and the step that mends it."""
     from tracker.doctor import examine
 
+    this = session(context)
     try:
-        document = examine(session(context).config())
+        document = examine(this.config())
     except ConfigError as fault:
         where = f" ({fault.where})" if fault.where else ""
         document = examine(None, f"{fault.what}{where}")
@@ -32,7 +33,7 @@ def doctor(context: typer.Context, json: Json = False) -> None:
         ready = document.verdict.exit_code == 0
         lines.append("")
         lines.append(
-            "Ready. Next: lloyal-track bump --to master --dry-run"
+            f"Ready. Next: {this.program} bump --to master --dry-run"
             if ready
             else "Not ready: mend the lines marked FAIL."
         )

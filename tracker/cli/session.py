@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import shlex
 import signal
 import sys
 import traceback
@@ -40,6 +42,11 @@ class Session:
 
         return config.load(self.config_file or config.find(Path.cwd()))
 
+    @property
+    def program(self) -> str:
+        """How a command that we print begins, so that it works as it stands."""
+        return _program(self.config_file)
+
     @contextmanager
     def progress(self) -> Iterator[Progress]:
         """A bar on a terminal, plain lines elsewhere, nothing with ``-q``; always on stderr."""
@@ -47,6 +54,10 @@ class Session:
 
         with display.progress(self.verbosity) as shown:
             yield shown
+
+
+def _program(config_file: Path | str | None) -> str:
+    return "lloyal-track" + (f" --config {shlex.quote(str(config_file))}" if config_file else "")
 
 
 def session(context: typer.Context) -> Session:
@@ -94,7 +105,7 @@ def run_app(app: typer.Typer) -> NoReturn:
     try:
         code = app(standalone_mode=False)
     except Exception as fault:
-        _exit_with(fault, wants_json=wants_json)
+        _exit_with(fault, app, wants_json=wants_json)
     except (KeyboardInterrupt, _Terminated):
         _say_interrupted(wants_json=wants_json)
     if code == _INTERRUPTED:  # Typer turns KeyboardInterrupt into this, without a word
@@ -115,7 +126,7 @@ def _interrupted(_signal: int, _frame: object) -> NoReturn:
     raise _Terminated
 
 
-def _exit_with(fault: Exception, *, wants_json: bool) -> NoReturn:
+def _exit_with(fault: Exception, app: typer.Typer, *, wants_json: bool) -> NoReturn:
     if isinstance(fault, typer.Exit):
         raise SystemExit(fault.exit_code)
     if isinstance(fault, typer.Abort):
@@ -136,8 +147,34 @@ def _exit_with(fault: Exception, *, wants_json: bool) -> NoReturn:
         traceback.print_exception(fault)
         typer.echo(f"\nThis is a bug in lloyal-track. {_REPORT_IT}", err=True)
         raise SystemExit(70)
-    _print_error(known.what, known.where, known.next_step, known.exit_code, wants_json=wants_json)
+    next_step = _configured(known.next_step, app)
+    _print_error(known.what, known.where, next_step, known.exit_code, wants_json=wants_json)
     raise SystemExit(known.exit_code)
+
+
+def _configured(next_step: str, app: typer.Typer) -> str:
+    """``next_step`` with the ``--config`` of this call in every command that it names.
+
+    The rooms that know the step do not know which file was given.
+    """
+    words = iter(sys.argv[1:])
+    given = next(
+        (
+            word.partition("=")[2] or next(words, "")
+            for word in words
+            if word == "--config" or word.startswith("--config=")
+        ),
+        "",
+    )
+    listed = getattr(typer.main.get_command(app), "commands", ())
+    commands = [name for name in listed if name != "init"]  # which reads none, but writes one
+    if not given or not commands:
+        return next_step
+    return re.sub(
+        rf"\blloyal-track (?=(?:{'|'.join(commands)})\b)",
+        lambda _: f"{_program(given)} ",
+        next_step,
+    )
 
 
 _INTERRUPTED = 130

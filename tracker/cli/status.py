@@ -20,8 +20,9 @@ def status(
     """Where are we? The last bump in short; contacts nobody."""
     from tracker.statedir import StateDir
 
-    document = _document(StateDir(session(context).config().state_dir))
-    finish(document, json=json, show=lambda: _text(document))
+    this = session(context)
+    document = _document(StateDir(this.config().state_dir))
+    finish(document, json=json, show=lambda: _text(document, this.program))
 
 
 def _document(state: StateDir) -> StatusDocument:
@@ -69,14 +70,14 @@ def _open_operation(state: StateDir) -> str:
         return "unreadable"
 
 
-def _text(document: StatusDocument) -> str:
+def _text(document: StatusDocument, program: str) -> str:
     lines = [document.summary]
     if document.at:
         lines.append(f"  last run   {document.at}, target {document.target}: {document.verdict}")
     else:
-        lines.append("  next       lloyal-track bump --to master --dry-run")
+        lines.append(f"  next       {program} bump --to master --dry-run")
     if document.operation:
-        lines.append(f"  unfinished {document.operation}: lloyal-track resume, or abort")
+        lines.append(f"  unfinished {document.operation}: {program} resume, or abort")
     lines += [f"  forbids    {item}" for item in document.forbidden_by]
     lines += [f"  open       {item}" for item in document.open_items]
     return "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -29,6 +29,8 @@ _VERDICT_STYLES = {
 
 
 _FORBIDDING_SHOWN = 5
+# Columns below which the headings take a line each instead of a column.
+_NARROW = 60
 
 
 def terminal(document: BumpDocument, *, width: int | None = None) -> str:
@@ -38,7 +40,7 @@ def terminal(document: BumpDocument, *, width: int | None = None) -> str:
     """
     console = Console(width=width, highlight=False, emoji=False, markup=False)
     with console.capture() as caught:
-        for part in _parts(View(document)):
+        for part in _parts(View(document), narrow=console.width < _NARROW):
             console.print(part, soft_wrap=isinstance(part, Text) and part.no_wrap is True)
     text = "\n".join(line.rstrip() for line in caught.get().splitlines()) + "\n"
     # A terminal or file that can't show an arrow must not turn the last lines into a traceback.
@@ -53,20 +55,12 @@ def _can_show(encoding: str, text: str) -> bool:
     return True
 
 
-def _parts(view: View) -> Iterator[RenderableType]:
+def _parts(view: View, *, narrow: bool) -> Iterator[RenderableType]:
     document = view.document
     names = f"{revision_name(document.from_)} → {revision_name(document.to)}"
     yield Text.assemble(("Pin bump  ", "bold"), _plain(names))
     yield ""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for row in glance(view):
-        table.add_row(
-            Text(row.status, _STYLES[row.status]), Text(row.title, "bold"), Text(_plain(row.said))
-        )
-    yield Padding(table, (0, 0, 0, 1))
+    yield Padding(_stacked(view) if narrow else _table(view), (0, 0, 0, 1))
     yield ""
     yield Text.assemble(
         (f"{document.verdict.upper()}  ", _VERDICT_STYLES.get(document.verdict, "bold red")),
@@ -77,6 +71,33 @@ def _parts(view: View) -> Iterator[RenderableType]:
     more = len(view.forbidding) - _FORBIDDING_SHOWN
     if more > 0:
         yield Text(f"  and {more} more, all in the checklist", "dim")
+
+
+def _table(view: View) -> Table:
+    """Status, heading and sentence beside one another."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in glance(view):
+        table.add_row(
+            Text(row.status, _STYLES[row.status]), Text(row.title, "bold"), Text(_plain(row.said))
+        )
+    return table
+
+
+def _stacked(view: View) -> RenderableType:
+    """A heading; below it status and sentence beside one another."""
+    parts: list[RenderableType] = []
+    for row in glance(view):
+        if row.title:
+            parts.append(Text(row.title, "bold"))
+        line = Table.grid(padding=(0, 1, 0, 0))
+        line.add_column(no_wrap=True, min_width=max(map(len, Status)))
+        line.add_column(overflow="fold")
+        line.add_row(Text(row.status, _STYLES[row.status]), Text(_plain(row.said)))
+        parts.append(line)
+    return Group(*parts)
 
 
 def _forbidding(bundle: Bundle) -> Iterator[RenderableType]:
