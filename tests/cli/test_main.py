@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from typing import Any
@@ -15,14 +17,36 @@ from tracker.cli.main import app
 _ROOT: Any = typer.main.get_command(app)
 
 
+_CONTEXT = typer.Context(_ROOT, info_name="lloyal-track")
+
+
 def _command(name: str) -> Any:
-    return _ROOT.resolve_command(typer.Context(_ROOT, info_name="lloyal-track"), [name])[1]
+    return _ROOT.resolve_command(_CONTEXT, [name])[1]
 
 
 @pytest.mark.parametrize("name", list(_ROOT.commands))
 def test_the_list_says_what_the_command_says_of_itself(name: str) -> None:
     """--help of the whole and --help of a command start with the same line."""
     assert _command(name).help.splitlines()[0] == _ROOT.commands[name].help
+
+
+@pytest.mark.parametrize("name", list(_ROOT.commands))
+def test_every_command_shows_examples_that_it_takes(name: str) -> None:
+    """--help of each command has examples, and no example names an option that is not there."""
+    command = _command(name)
+    children = getattr(command, "commands", None) or {name: command}
+    epilog = " ".join(child.epilog or "" for child in children.values())
+    heading, *examples = epilog.partition("Examples:")[1:]
+    assert heading
+    spans = re.findall(r"`([^`]*)`", " ".join(examples[0].split()))
+    calls = [call for span in spans for call in re.findall(r"lloyal-track[^|&]*", span)]
+    assert calls
+    for call in calls:
+        words = shlex.split(call)[1:]
+        called, chosen, rest = _ROOT.resolve_command(
+            _CONTEXT, words[2 * (words[0] == "--config") :]
+        )
+        chosen.make_context(called, rest, parent=_CONTEXT)
 
 
 def test_listing_the_commands_imports_none_of_them() -> None:

@@ -116,6 +116,16 @@ def test_a_conflict_is_the_verdict_and_names_its_culprit() -> None:
     assert any("memory: rework cells (#123)" in line for line in item.evidence)
 
 
+def test_a_culprit_that_names_its_pull_request_is_not_given_it_twice() -> None:
+    """Squashed subjects end in the number already."""
+    patch = replace(
+        documents.patch(outcome=Outcome.CONFLICT),
+        culprit=Culprit(commit="ab" * 20, subject="memory: rework cells (#123)", pr=123),
+    )
+    evidence = drawn(bent(rebase=documents.rebase(patch)))[f"patch:{patch.name}"].evidence
+    assert "changed upstream by abababababab memory: rework cells (#123)" in evidence
+
+
 def test_an_empty_series_proves_nothing() -> None:
     """No patch tried is unknown, not a pass."""
     empty = RebaseDocument(verdict=Verdict.OK, from_="a", onto="b", tree="c", patches=())

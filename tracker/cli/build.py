@@ -11,6 +11,13 @@ from tracker.cli.session import finish, session
 if TYPE_CHECKING:
     from tracker.evidence.build import BuildDocument, VariantBuild
 
+EPILOG = """Examples:
+
+`lloyal-track build`: the pinned revision, without and with the patches.
+
+`lloyal-track build master --variant baseline --explain`: what upstream's own core depends on.
+"""
+
 
 def build(
     context: typer.Context,

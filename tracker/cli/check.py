@@ -28,7 +28,7 @@ EPILOG = """Examples:
 def check(
     context: typer.Context,
     rev: Annotated[
-        str | None, typer.Argument(metavar="[REV]", help="The revision; default: the pin.")
+        str | None, typer.Argument(metavar="REV", help="The revision; default: the pin.")
     ] = None,
     scenario: Annotated[
         str | None, typer.Option("--scenario", metavar="NAME", help="Only this one.")

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from tracker.evidence.soak import SoakDocument
     from tracker.evidence.sweep import SweepDocument
 
+EPILOG = """Examples:
+
+`lloyal-track checklist`: the table.
+
+`lloyal-track checklist --format html -o report.html`: the report, one file for a browser.
+
+`lloyal-track checklist --format html --with sweep.json --with soak.json -o report.html`: with the
+timeline and the long session.
+"""
+
 
 class Format(StrEnum):
     TERMINAL = "terminal"
@@ -47,9 +57,6 @@ def checklist(
     """The last bump's checklist: what passes, forbids, or waits.
 
     Nothing is judged again. The exit status is the one that the bump ended with.
-
-    Examples: `lloyal-track checklist`, `lloyal-track checklist --format html -o report.html`,
-    `lloyal-track checklist --format html --with sweep.json --with soak.json -o report.html`
     """
     from tracker import report
     from tracker.cli.last import last_bump

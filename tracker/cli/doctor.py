@@ -9,6 +9,11 @@ import typer
 from tracker.cli.session import finish, session
 from tracker.errors import ConfigError
 
+EPILOG = """Examples:
+
+`lloyal-track doctor && lloyal-track bump --to master --dry-run`: look first, then try.
+"""
+
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from tracker.config import Config
     from tracker.evidence.log import ImageGeometry, LogDocument, SequenceWarnings
 
+EPILOG = """Examples:
+
+`lloyal-track log server.log`: also gzip and UTF-16.
+
+`journalctl -u llama | lloyal-track log -`: what stands in the journal.
+"""
+
 _IMAGES_SHOWN = 5
 # Where the warning stood over the years; the watched regions may name further files.
 _SOURCES = (
@@ -43,8 +50,6 @@ def log(
     """What does this log say: warnings, images, crashes, failures?
 
     Reads any log of a program that uses llama.cpp, of any size; also UTF-16 and gzip.
-
-    Examples: `lloyal-track log server.log`, `journalctl -u llama | lloyal-track log -`
     """
     from tracker.native.logs import read_log
 

@@ -12,6 +12,11 @@ from tracker.cli.session import finish
 if TYPE_CHECKING:
     from tracker.evidence.parts import Answer, MergeDocument
 
+EPILOG = """Examples:
+
+`lloyal-track merge plan.json parts`: after every machine has left its file in `parts`.
+"""
+
 
 def merge(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan.")],

@@ -11,6 +11,11 @@ import typer
 
 from tracker.cli.session import finish, session
 
+EPILOG = """Examples:
+
+`lloyal-track part ID --plan plan.json -o parts/ID.json`: an ID that the plan names.
+"""
+
 
 def part(
     context: typer.Context,

@@ -22,7 +22,7 @@ In a workflow the matrix is written to the step's outputs: `matrix`.
 
 def plan(
     context: typer.Context,
-    revs: Annotated[list[str], typer.Argument(metavar="REV...", help="Revisions, or ranges A..B.")],
+    revs: Annotated[list[str], typer.Argument(metavar="REV", help="Revisions, or ranges A..B.")],
     every: Annotated[
         int, typer.Option("--every", min=1, help="Of a range, every N-th commit and its end.")
     ] = 1,

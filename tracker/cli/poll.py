@@ -11,6 +11,13 @@ from tracker.cli.session import finish, session
 if TYPE_CHECKING:
     from tracker.evidence.tickets import TicketResult, TicketsDocument
 
+EPILOG = """Examples:
+
+`lloyal-track poll`: news since the last time, which are then no longer news.
+
+`lloyal-track poll --dry-run`: the same, and they stay news.
+"""
+
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Do not remember what was seen: it stays news.")

@@ -13,6 +13,13 @@ from tracker.errors import EnvironmentFault, UsageError
 if TYPE_CHECKING:
     from tracker.evidence.soak import SoakDocument, SoakRun
 
+EPILOG = """Examples:
+
+`lloyal-track soak --turns 500`: 500 turns on a tiny model, without and with the patches.
+
+`lloyal-track soak --minutes 30 --server --variant patched`: half an hour through llama-server.
+"""
+
 _DEFAULT_TURNS = 100
 
 

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from tracker.evidence.status import StatusDocument
     from tracker.statedir import StateDir
 
+EPILOG = """Examples:
+
+`lloyal-track status`: what the last bump said, what forbids, what is open or unfinished.
+"""
+
 
 def status(
     context: typer.Context,

@@ -41,7 +41,7 @@ _COMMITS_SHOWN = 10
 def watch(
     context: typer.Context,
     revisions: Annotated[
-        str | None, typer.Argument(metavar="[A..B]", help="Judge every revision of this range.")
+        str | None, typer.Argument(metavar="A..B", help="Judge every revision of this range.")
     ] = None,
     from_: Annotated[
         str | None, typer.Option("--from", metavar="REV", help="Default: the pin.")

@@ -129,7 +129,7 @@ def _evidence(patch: PatchResult) -> list[str]:
     said += [_NOTED[note] for note in patch.notes]
     match patch.culprit:
         case Culprit(commit=commit, subject=subject, pr=pr):
-            number = f" (#{pr})" if pr is not None else ""
+            number = f" (#{pr})" if pr is not None and f"#{pr}" not in subject else ""
             said.append(f"changed upstream by {commit[:12]} {subject}{number}")
         case "unknown":
             said.append("which upstream commit changed it is unknown: the history is a snapshot")
