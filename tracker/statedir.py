@@ -6,6 +6,7 @@ Everything here is ours to rewrite; nothing outside the folder is touched, excep
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import tempfile
 from collections.abc import Iterator
@@ -102,3 +103,9 @@ def write_whole(path: Path, content: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def sweep_leavings(path: Path) -> None:
+    """Remove what a killed ``write_whole`` left beside ``path``."""
+    for file in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+        file.unlink(missing_ok=True)

@@ -1,15 +1,21 @@
 """A git submodule's gitlink: reading it, and letting the index name another commit.
 
-Only the superproject's index changes, as ``git add`` would change it, and git itself takes the lock
-for that; neither the submodule's work tree nor any commit is touched.
+Only the superproject's index changes, as ``git add`` would change it and under git's own lock;
+neither the submodule's work tree nor any commit is touched.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tracker.errors import ConfigError, EnvironmentFault
 from tracker.git.calls import run_git
+from tracker.statedir import sweep_leavings, write_whole
 
 
 def gitlink(repository: Path, path: str) -> str:
@@ -21,35 +27,101 @@ def gitlink(repository: Path, path: str) -> str:
     return _entry(repository, path)[0]
 
 
-def point(repository: Path, path: str, commit: str) -> None:
-    """Let the index name ``commit`` for the submodule at ``path``, durably; the rest of it stays.
+def point(repository: Path, path: str, old: str, new: str, scratch: Path) -> None:
+    """Let the index name ``new`` for the submodule at ``path``, where it names ``old``; durably.
+
+    git makes the new index from a copy in ``scratch``; this process alone puts it in place. A git
+    that outlives this process, should that be killed, can so change nothing any more.
 
     Raises:
         ConfigError: there is no such submodule.
-        EnvironmentFault: another git command holds the index, or it cannot be written.
+        EnvironmentFault: another git command holds the index or was quicker, or git fails.
+        OSError: the index cannot be written.
     """
-    refuse_locked(repository)
-    _, from_top = _entry(repository, path)
-    run_git(
-        ["-c", "core.fsync=index", "update-index", "--cacheinfo", f"160000,{commit},{from_top}"],
-        cwd=repository,
-    )
+    index = _index(repository)
+    with _held(index, scratch):
+        found, from_top = _entry(repository, path)
+        if found != old:
+            raise EnvironmentFault(
+                "somebody else changed a pin at this moment", where=str(repository / path)
+            )
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            copy = Path(folder) / "index"
+            shutil.copy2(index, copy)  # with its time: git tells by it which files to look at again
+            run_git(
+                ["update-index", "--cacheinfo", f"160000,{new},{from_top}"],
+                cwd=repository,
+                extra_env={"GIT_INDEX_FILE": str(copy)},
+            )
+            write_whole(index, copy.read_bytes())
+
+
+def clear(repository: Path, scratch: Path) -> None:
+    """Remove what a killed :func:`point` with the same ``scratch`` left; nobody else's lock."""
+    index = _index(repository)
+    lock = _lock(index)
+    try:
+        ours = lock.read_bytes() == _mark(scratch)
+    except FileNotFoundError:
+        ours = False
+    if ours:
+        lock.unlink()
+    sweep_leavings(index)
 
 
 def refuse_locked(repository: Path) -> None:
     """Raises:
     EnvironmentFault: another git command holds the index of ``repository``.
     """
-    asked = run_git(["rev-parse", "--git-path", "index.lock"], cwd=repository, check=False)
-    if asked.code != 0:
+    if run_git(["rev-parse"], cwd=repository, check=False).code != 0:
         return  # no repository: nobody can hold its index
-    lock = (repository / asked.stdout.decode("utf-8", "surrogateescape").strip()).resolve()
+    lock = _lock(_index(repository))
     if lock.exists():
-        raise EnvironmentFault(
-            "another git command holds the index",
-            where=str(lock),
-            next_step="wait until it ends; remove the lock only if none is running",
-        )
+        raise _locked(lock)
+
+
+@contextmanager
+def _held(index: Path, scratch: Path) -> Iterator[None]:
+    """Hold the lock that git takes to write ``index``. It appears whole, with our mark in it."""
+    lock = _lock(index)
+    handle, beside = tempfile.mkstemp(dir=index.parent, prefix=f".{index.name}.", suffix=".new")
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(_mark(scratch))
+            out.flush()
+            os.fsync(out.fileno())
+        os.link(beside, lock)
+    except FileExistsError:
+        raise _locked(lock) from None
+    finally:
+        Path(beside).unlink()
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def _mark(scratch: Path) -> bytes:
+    return f"lloyal-track is moving a pin, see {scratch}\n".encode("utf-8", "surrogateescape")
+
+
+def _index(repository: Path) -> Path:
+    asked = run_git(["rev-parse", "--git-path", "index"], cwd=repository)
+    return (
+        repository / asked.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
+    ).resolve()
+
+
+def _lock(index: Path) -> Path:
+    return index.with_name(f"{index.name}.lock")
+
+
+def _locked(lock: Path) -> EnvironmentFault:
+    return EnvironmentFault(
+        "another git command holds the index",
+        where=str(lock),
+        next_step="wait until it ends; remove the lock only if none is running",
+    )
 
 
 def _entry(repository: Path, path: str) -> tuple[str, str]:

@@ -23,7 +23,7 @@ import msgspec
 
 from tracker.errors import EnvironmentFault, OperationOpen, UsageError
 from tracker.pins import submodule
-from tracker.statedir import StateDir, write_whole
+from tracker.statedir import StateDir, sweep_leavings, write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,10 @@ def commit(
             _refuse_read_only(change.path)
     vault = _vault(state)
     shutil.rmtree(vault, ignore_errors=True)
+    sweep_leavings(state.operation)
     steps = []
     try:
+        vault.mkdir(parents=True)
         for number, change in enumerate(changes):
             if isinstance(change, GitlinkChange):
                 steps.append(Step(change.path, change.old, change.new, str(change.repository)))
@@ -184,6 +186,11 @@ def finish(
         EnvironmentFault: a file cannot be written; the journal stays.
     """
     for step in journal.steps:
+        if step.repository:
+            submodule.clear(Path(step.repository), _vault(state))
+        else:
+            sweep_leavings(Path(step.path))
+    for step in journal.steps:
         if step.held() not in (step.old, step.new):
             raise UsageError(
                 "a pin was changed by somebody else since",
@@ -194,17 +201,7 @@ def finish(
                 "run this again",
             )
     _roll(journal, _vault(state), side)
-    for step in journal.steps:
-        if not step.repository:
-            _sweep_leavings(Path(step.path))
     _close(state)
-
-
-def _sweep_leavings(path: Path) -> None:
-    """Remove what a killed ``write_whole`` left beside ``path``."""
-    for file in path.parent.iterdir():
-        if file.name.startswith(f".{path.name}.") and file.name.endswith(".new"):
-            file.unlink()
 
 
 def _roll(
@@ -223,7 +220,7 @@ def _roll(
             )
         try:
             if step.repository:
-                submodule.point(Path(step.repository), step.path, str(wanted))
+                submodule.point(Path(step.repository), step.path, str(held), str(wanted), vault)
             elif wanted is None:
                 Path(step.path).unlink()
             else:
