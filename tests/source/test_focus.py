@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.watch.archived import archived
-from tracker.source import Kind, fingerprint, focused, is_cpp, outline
+from tracker.source import Kind, focused, is_cpp, outline, same_focus
 
 PARTS = [
     b"void f() { a; }\n",
@@ -24,6 +24,12 @@ PARTS = [
     b"#define f(x) { x\n",
     b"void g() { f(); }\n",
     b"enum e { f, h };\n",
+    b"void h() {\n#define f(x) x\n}\n",
+    b"SPACE(n) { void f() { d; } }\n",
+    b'SPACE("n") { void f() { e; } }\n',
+    b"static void g(int) const noexcept { int f; struct f { }; }\n",
+    b"#if A\nvoid g() {\n#else\nvoid f() {\n#endif\n}\n",
+    b"s g() { f } f;\n",
 ]
 
 
@@ -85,9 +91,7 @@ BASE = b"#include <a>\nvoid g() { 1; }\n\nvoid f() {\n    2;\n}\nint h;\n"
         (b"int h;", b"int f;", False),
     ],
 )
-def test_a_fingerprint_differs_with_what_can_define_the_name(
-    old: bytes, new: bytes, equal: bool
-) -> None:
+def test_a_focus_differs_with_what_can_define_the_name(old: bytes, new: bytes, equal: bool) -> None:
     """Equal only if every piece that holds the name, and every directive, is the same text."""
     assert BASE.count(old) == 1
-    assert (fingerprint(BASE, "f") == fingerprint(BASE.replace(old, new), "f")) is equal
+    assert same_focus(BASE, BASE.replace(old, new), "f") is equal

@@ -6,7 +6,7 @@ every range is checked against brackets counted by a lexer of our own, and what 
 is marked ``reliable=False``.
 """
 
-from tracker.source.focus import fingerprint, focused
+from tracker.source.focus import focused, holding, same_focus
 from tracker.source.lexer import tokens
 from tracker.source.outline import (
     Definition,
@@ -28,9 +28,10 @@ __all__ = [
     "definition",
     "enclosing_function",
     "enclosing_scope",
-    "fingerprint",
     "focused",
+    "holding",
     "is_cpp",
     "outline",
+    "same_focus",
     "tokens",
 ]

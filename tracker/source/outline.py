@@ -6,7 +6,6 @@ match, or on which tree and brackets disagree without one being right by proof, 
 
 from __future__ import annotations
 
-import bisect
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -101,12 +100,12 @@ def outline(source: bytes) -> Outline:
 
 
 class _Reading:
-    """One file while it is read: its brackets, what the scan saw, and where lines start."""
+    """One file while it is read: its brackets and what the scan saw."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.matched = brackets(source)
-        self.lines = _line_starts(source)
+        self._line = (0, 1)  # an offset and its line
         self.scanned = {item.body: item for item in scan(self.matched)}
         code = self.matched.code
         self.opened = {code[index].start: index for index in self.matched.match}
@@ -166,8 +165,8 @@ class _Reading:
             kind=Kind(item.kind),
             name=_qualified(item),
             namespaces=namespaces,
-            start=bisect.bisect_right(self.lines, first),
-            end=bisect.bisect_right(self.lines, max(last - 1, first)),
+            start=self._line_of(first),
+            end=self._line_of(max(last - 1, first)),
             first=first,
             last=last,
             body=item.body,
@@ -176,19 +175,20 @@ class _Reading:
             by_tree=isinstance(item, Proposed),
         )
 
+    def _line_of(self, offset: int) -> int:
+        """Counted from the last one that was asked for: definitions come nearly in order."""
+        at, line = self._line
+        if offset >= at:
+            line += self.source.count(b"\n", at, offset)
+        else:
+            line -= self.source.count(b"\n", offset, at)
+        self._line = (offset, line)
+        return line
+
 
 def _qualified(item: Proposed | Scanned) -> str:
     parts = [*(scope for scope, _ in item.scopes), *item.name]
     return b"::".join(parts).decode("utf-8", "replace")
-
-
-def _line_starts(source: bytes) -> list[int]:
-    starts = [0]
-    at = source.find(b"\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = source.find(b"\n", at + 1)
-    return starts
 
 
 def definition(source: bytes, name: str) -> Found | None:

@@ -18,7 +18,6 @@ from tracker.watch.conditions import Conditions
 from tracker.watch.expressions import Argument, Frame, built_class, value_of
 from tracker.watch.library import Known, Library
 from tracker.watch.relevance import (
-    NO_NAMES,
     NO_RETURN,
     Names,
     matters,
@@ -354,7 +353,7 @@ def _body(function: bytes) -> Node | None:
 @lru_cache(maxsize=32)
 def _names(function: bytes) -> Names:
     body = _body(function)
-    return names_of(body) if body is not None else NO_NAMES
+    return names_of(body) if body is not None else Names.none()
 
 
 def _has_inner_label(case: Node) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
 
-from tracker.source import Kind, focused, is_cpp, outline, tokens
+from tracker.source import Kind, holding, is_cpp, outline, tokens
 from tracker.watch.locate import Region, in_file
 from tracker.watch.selector import Selector
 
@@ -88,7 +88,7 @@ def _by_anchor(selector: Selector, files: Iterable[Candidate]) -> tuple[Selector
     for item in files:
         if not is_cpp(item.path) or selector.literal.encode() not in item.there:
             continue
-        part = focused(item.there, selector.literal)
+        part = holding(item.there, selector.literal.encode())
         for definition in outline(part).definitions:
             text = part[definition.first : definition.last]
             if definition.kind is not Kind.FUNCTION or selector.literal.encode() not in text:

@@ -7,7 +7,8 @@ questions that do not matter. What is not understood counts as relevant.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,7 +43,8 @@ def text(node: Node | None) -> str:
     return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
 
 
-class Names(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Names:
     """The names of one function body that its return value hangs on.
 
     ``deciding``: what conditions and returns use. ``shared``: those of them that are local, and not
@@ -54,9 +56,12 @@ class Names(NamedTuple):
     shared: frozenset[str]
     acting: frozenset[str]
     aliases: frozenset[str]
+    _matters: dict[tuple[int, int, str], bool] = field(default_factory=dict)
 
-
-NO_NAMES = Names(frozenset(), frozenset(), frozenset(), frozenset())
+    @classmethod
+    def none(cls) -> Names:
+        """Where there is no body."""
+        return cls(frozenset(), frozenset(), frozenset(), frozenset())
 
 
 def names_of(body: Node) -> Names:
@@ -149,8 +154,14 @@ def _identifiers(node: Node) -> list[str]:
 
 
 def matters(node: Node, names: Names) -> bool:
-    """Executing ``node`` or not can change what the function returns."""
-    return node.has_error or _matters(node, names, breaks=True, continues=True)
+    """Executing ``node`` of the body of ``names`` or not can change what the function returns.
+
+    Remembered: one body is run for many questions.
+    """
+    key = (node.start_byte, node.end_byte, node.type)
+    if key not in names._matters:
+        names._matters[key] = node.has_error or _matters(node, names, breaks=True, continues=True)
+    return names._matters[key]
 
 
 def _matters(node: Node, names: Names, *, breaks: bool, continues: bool) -> bool:

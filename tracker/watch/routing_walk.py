@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 
 from tracker.evidence.watch import RoutingStatus
-from tracker.git.range_log import Logged
-from tracker.source import fingerprint
+from tracker.git.range_log import Change, Logged
+from tracker.source import same_focus
 from tracker.watch.routing import Router, Row, compare_rows
 from tracker.watch.selector import Selector
 from tracker.watch.snapshot import Rewound
@@ -53,15 +53,12 @@ class RoutingWalk:
         self._files = files
         self._archs = frozenset(question.arch.encode() for question in questions)
         self._constants: frozenset[bytes] = frozenset()
-        self._parts: dict[tuple[str, str], bytes] = {}
         self._words_of: dict[str, frozenset[bytes]] = {}
         self.rows = self._evaluate()
 
     def back(self, commit: Logged) -> list[RoutingStep]:
         """The steps that ``commit`` made; ``files`` already stand at the state before it."""
-        if not any(change.path in self._visible for change in commit.changes):
-            return []
-        if self._deciding() == self._decided:
+        if not any(self._decides(c) for c in commit.changes if c.path in self._visible):
             return []
         after = self.rows
         self.rows = self._evaluate()
@@ -96,27 +93,24 @@ class RoutingWalk:
             self._constants = constants
             self._words_of.clear()
         self._enumerations = router.enumerations or self._visible
-        self._decided = self._deciding()
         return rows
 
-    def _deciding(self) -> tuple[object, ...]:
-        """What the rows depend on; equal means that they are the same."""
-        functions = [self._part(path, name) for path, name in sorted(self._functions)]
-        constants = [self._words(path) for path in sorted(self._enumerations)]
-        return functions, constants
+    def _decides(self, change: Change) -> bool:
+        """The rows may differ on both sides of ``change``."""
+        if change.old is None or change.new is None:
+            return True
+        names = [name for path, name in self._functions if path == change.path]
+        if names:
+            old, new = self._files.blob(change.old), self._files.blob(change.new)
+            if old is None or new is None or not all(same_focus(new, old, n) for n in names):
+                return True
+        named = change.path in self._enumerations
+        return named and self._words(change.old) != self._words(change.new)
 
-    def _part(self, path: str, name: str) -> bytes:
-        """Stands for the pieces of ``path`` that can define ``name``."""
-        oid = self._files.ids.get(path, "")
-        if (oid, name) not in self._parts:
-            self._parts[oid, name] = fingerprint(self._files.read(path) or b"", name)
-        return self._parts[oid, name]
-
-    def _words(self, path: str) -> frozenset[bytes]:
-        """The constants that ``path`` names, of those that decide."""
-        oid = self._files.ids.get(path, "")
+    def _words(self, oid: str) -> frozenset[bytes]:
+        """The constants that a blob names, of those that decide."""
         if oid not in self._words_of:
-            source = self._files.read(path) or b""
+            source = self._files.blob(oid) or b""
             if not any(arch in source for arch in self._archs):
                 self._words_of[oid] = frozenset()
             else:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tracker.evidence.watch import RegionStatus
 from tracker.git.range_log import Change, Logged
-from tracker.source import fingerprint, is_cpp
+from tracker.source import is_cpp, same_focus
 from tracker.watch.compare import judge
 from tracker.watch.follow import Candidate, Several, follow
 from tracker.watch.locate import Absent, Region, in_file
@@ -44,7 +44,6 @@ class RegionWalk:
         self.oid = oid
         self._read = read
         self._regions: dict[tuple[Selector, str], Region | Absent] = {}
-        self._parts: dict[tuple[str, str], bytes | None] = {}
 
     def region(self) -> Region | Absent:
         """The region as it stands now."""
@@ -84,16 +83,8 @@ class RegionWalk:
         """The part of the file that can define the region is the same text on both sides."""
         if self.selector.last_name is None or change.old is None or change.new is None:
             return False
-        old, new = self._part(change.old), self._part(change.new)
-        return old is not None and old == new
-
-    def _part(self, oid: str) -> bytes | None:
-        """Stands for the pieces of a blob that can define the region; None if it is missing."""
-        name = self.selector.last_name or ""
-        if (oid, name) not in self._parts:
-            blob = self._read(oid)
-            self._parts[oid, name] = fingerprint(blob, name) if blob is not None else None
-        return self._parts[oid, name]
+        old, new = self._read(change.old), self._read(change.new)
+        return old is not None and new is not None and same_focus(new, old, self.selector.last_name)
 
     def _at(self, oid: str | None) -> Region | Absent:
         path = self.selector.path
