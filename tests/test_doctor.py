@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import repos
 from tracker import config, doctor
 from tracker.evidence.doctor import DoctorDocument, Finding
 from tracker.evidence.verdict import Status, Verdict
@@ -42,3 +43,54 @@ def test_this_machine_is_ready_for_the_shipped_configuration(
     monkeypatch.chdir(tmp_path)
     document = doctor.examine(config.load(Path("archives.toml")))
     assert document.verdict is Verdict.OK, document.findings
+
+
+_PINNED = """\
+state_dir = "state"
+[upstream]
+url = "https://example.org/up.git"
+[[pins]]
+name = "version"
+kind = "version-file"
+path = ".version"
+[[pins]]
+name = "cmake"
+kind = "pattern"
+path = "CMakeLists.txt"
+pattern = '"(b\\d+)"'
+matches = 2
+"""
+
+
+def test_pins_that_disagree_come_first(tmp_path: Path) -> None:
+    """File, lines and the value found, before anything about the machine."""
+    (tmp_path / "lloyal-track.toml").write_text(_PINNED)
+    (tmp_path / ".version").write_text("# why\nb9\n")
+    (tmp_path / "CMakeLists.txt").write_text('A "b8"\n\nB "b8"\n')
+    read = config.load(tmp_path / "lloyal-track.toml")
+    first = doctor.examine(read).findings[0]
+    assert first.status is Status.ATTENTION
+    assert first.found == "CMakeLists.txt:1,3 says b8, disagrees with .version:2, which says b9"
+    (tmp_path / "CMakeLists.txt").write_text('A "b8"\n\nB "b9"\n')
+    document = doctor.examine(read)
+    assert document.verdict is Verdict.FAIL
+    assert "line 1 says b8, line 3 says b9" in document.findings[0].found
+    (tmp_path / "CMakeLists.txt").write_text('A "b9"\n\nB "b9"\n')
+    assert doctor.examine(read).findings[0].found == "2 read: b9"
+
+
+def test_a_tag_and_an_id_are_not_called_equal_before_upstream_is_here(tmp_path: Path) -> None:
+    """It is unknown, with the command that tells; with upstream's copy at hand it is told."""
+    ids = repos.build(
+        tmp_path / "state" / "away.git",
+        [repos.Step({"a": text}, tags=(tag,)) for text, tag in (("1", "b8"), ("2", "b9"))],
+    )
+    (tmp_path / "lloyal-track.toml").write_text(
+        _PINNED.replace("'\"(b\\d+)\"'", "'(\\w{40})'").replace("matches = 2\n", "")
+    )
+    (tmp_path / ".version").write_text("b9\n")
+    (tmp_path / "CMakeLists.txt").write_text(f"{ids[0]}\n")
+    read = config.load(tmp_path / "lloyal-track.toml")
+    assert doctor.examine(read).findings[0].status is Status.UNKNOWN
+    (tmp_path / "state" / "away.git").rename(tmp_path / "state" / "upstream.git")
+    assert doctor.examine(read).findings[0].status is Status.ATTENTION

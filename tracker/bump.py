@@ -31,6 +31,7 @@ from tracker.evidence.watch import WatchDocument
 from tracker.git.calls import run_git
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
+from tracker.markup import plain
 from tracker.native import check as core_check
 from tracker.native import reuse
 from tracker.native.claims import with_claims
@@ -110,6 +111,8 @@ class _Run:
         start = pins.pinned_revision(self.config, self.repository)
         target = upstream.resolve(self.repository, self.request.to, self.config)
         reads = pins.read_pins(self.config, self.repository, target)
+        for trouble in filter(None, (read.trouble for read in reads)):
+            self.progress.say(f"pins: {plain(trouble, 400)}")
         queue = series.read_series(self.config.series_dir)
         with Quarantine(self.repository, self.state.quarantine) as quarantine:
             rebased = self._rebase(queue, quarantine, start, target)
@@ -306,7 +309,8 @@ class _Run:
     ) -> Literal["moved", "would-move", "already-there", "forbidden"]:
         if forbidden_by:
             return "forbidden"
-        if {start.commit, *(read.commit for read in reads)} == {target.commit}:
+        moving = (read.commit for read in reads if not read.fixed)
+        if {start.commit, *moving} == {target.commit}:
             return "already-there"
         return "would-move" if self.request.dry_run else "moved"
 

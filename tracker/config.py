@@ -64,7 +64,8 @@ class PinTable(_Table, frozen=True, kw_only=True):
 
     ``kind``: track = our pin.toml; version-file = one value among comment lines; submodule = a
     gitlink; pattern = ``pattern`` with one group, found exactly ``matches`` times; key = dotted
-    ``key`` in a JSON, TOML or YAML file. ``repository``: folder of the repository that holds it.
+    ``key`` in a JSON, TOML or YAML file or .gitmodules, a part with dots in double quotes
+    (``submodule."llama.cpp".branch``). ``repository``: folder of the repository that holds it.
     """
 
     name: str

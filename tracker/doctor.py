@@ -10,8 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+from tracker import pins
 from tracker.config import Config
 from tracker.evidence.doctor import DoctorDocument, Finding
 from tracker.evidence.verdict import Status, Verdict
@@ -21,11 +23,12 @@ _NEEDED_GIB = 4
 
 
 def examine(config: Config | None, config_fault: str = "") -> DoctorDocument:
-    """All findings, in the order in which the main job would meet them.
+    """All findings: the pins, then what the main job would meet, in its order.
 
     ``config`` None: there is none, or it cannot be used, for the reason ``config_fault``.
     """
     findings = [
+        *(_pins(config) if config is not None else ()),
         _python(),
         _git(),
         _compiler(config),
@@ -37,6 +40,40 @@ def examine(config: Config | None, config_fault: str = "") -> DoctorDocument:
     findings.append(_token())
     failed = any(finding.status is Status.FAIL for finding in findings)
     return DoctorDocument(verdict=Verdict.FAIL if failed else Verdict.OK, findings=tuple(findings))
+
+
+def _pins(config: Config) -> Iterator[Finding]:
+    """One finding for each pin that needs an eye; else one that says what they agree on."""
+    reads = pins.read_pins_offline(config)
+    bad = [read for read in reads if read.trouble]
+    for read in bad:
+        unreadable = read.value is None
+        yield Finding(
+            name="pin",
+            status=Status.FAIL if unreadable else Status.ATTENTION,
+            found=read.trouble,
+            mend="correct the file, or its entry under [[pins]]"
+            if unreadable
+            else "correct what is wrong; the next bump that moves the pin brings all together",
+        )
+    if not reads:
+        yield Finding(
+            name="pins",
+            status=Status.FAIL,
+            found="none is configured",
+            mend="add [[pins]], or let `lloyal-track init` find yours",
+        )
+    elif not bad:
+        said = sorted({str(read.value) for read in reads if not read.fixed})
+        compared = len(said) == 1 or all(read.commit for read in reads if not read.fixed)
+        yield Finding(
+            name="pins",
+            status=Status.PASS if compared else Status.UNKNOWN,
+            found=f"{len(reads)} read: {', '.join(said)}",
+            mend=""
+            if compared
+            else "whether they agree is not known before `lloyal-track upstream fetch`",
+        )
 
 
 def _python() -> Finding:

@@ -18,12 +18,18 @@ class Progress(Protocol):
     def step(self, done: int, total: int | None, text: str) -> None:
         """``done`` of ``total`` units are finished (None: unknown); ``text`` says of what."""
 
+    def say(self, text: str) -> None:
+        """One line for the reader, now and not only at the end."""
+
 
 class _Silent:
     def stage(self, name: str) -> None:
         pass
 
     def step(self, done: int, total: int | None, text: str) -> None:
+        pass
+
+    def say(self, text: str) -> None:
         pass
 
 

@@ -272,6 +272,9 @@ class _Interrupts:
     def stage(self, name: str) -> None:
         pass
 
+    def say(self, text: str) -> None:
+        pass
+
     def step(self, done: int, total: int | None, text: str) -> None:  # noqa: ARG002
         if done == 2:
             raise KeyboardInterrupt

@@ -19,6 +19,14 @@ FetchContent_Declare(llama
 set(OTHER "b9581-extra")
 """
 JSON = '{\r\n  "name": "x", "version": "b9581",\r\n  "llama": { "tag" : "b9581" }\r\n}\r\n'
+GITMODULES = """\
+[submodule "other"]
+\tpath = other
+\tbranch = b9581
+[submodule "up.stream"]\t# b9581
+\tpath = b9581
+\tbranch\t=\tb9581\t; follows
+"""
 TOML = '# b9581\n[tool.x]\ntag = "b9581" # pinned\nother = "b9581"\n'
 YAML = "other: b9581\njobs:\n  - tag: b9581  # pinned\n"
 
@@ -36,11 +44,17 @@ def table(kind: str, path: str, **more: object) -> PinTable:
         (table("key", "p.toml", key="tool.x.tag"), TOML, 3),
         (table("key", "p.toml", key="tool.x.other"), TOML, 4),
         (table("key", "p.yml", key="jobs.0.tag"), YAML, 3),
+        (table("key", "p.toml", key='"dep.x"."y.z"'), '["dep.x"]\n"y.z" = "b9581"\n', 2),
+        (table("key", "p.json", key="a.1"), '\ufeff{\n\t"a" : [ "b9581",\n\t"b9581" ]}', 3),
+        (table("key", ".gitmodules", key='submodule."up.stream".branch'), GITMODULES, 6),
+        (table("version-file", "v"), "\ufeff# why\r\nb9581\t# pinned\r\n", 2),
+        (table("version-file", "v"), "b9581", 1),
     ],
 )
 def test_one_line_changes_and_every_other_byte_stays(pin: PinTable, text: str, line: int) -> None:
     """Comments, blanks, line ends and look-alikes elsewhere are as they were."""
     assert kinds.value_of(pin, text.encode()) == "b9581"
+    assert kinds.lines_of(pin, text.encode()) == (line,)
     after = kinds.rewritten(pin, text.encode(), NEW).decode()
     old, new = text.splitlines(keepends=True), after.splitlines(keepends=True)
     changed = [
@@ -66,7 +80,11 @@ def test_a_pattern_may_stand_several_times() -> None:
         (table("pattern", "C", pattern=r"(b9581)", matches=6), CMAKE, "4 times, expected 6"),
         (table("pattern", "C", pattern=r"b9581"), CMAKE, "one group"),
         (table("pattern", "C", pattern=r"(b95"), CMAKE, "regular expression"),
-        (table("pattern", "C", pattern=r"(b\d+)", matches=2), "b1 b2", "disagree: b1, b2"),
+        (
+            table("pattern", "C", pattern=r"(b\d+)", matches=2),
+            "b1 b2",
+            "line 1 says b1, line 1 says b2",
+        ),
         (table("version-file", "v"), "b1\nb2\n", "found 2"),
         (table("version-file", "v"), "# nothing\n", "found 0"),
         (table("version-file", "v"), "b1 b2\n", "one value"),
@@ -75,6 +93,10 @@ def test_a_pattern_may_stand_several_times() -> None:
         (table("key", "p.json", key="a"), "{", "cannot be parsed"),
         (table("key", "p.ini", key="a"), "a=1", ".json"),
         (table("key", "p.json"), JSON, "needs `key`"),
+        (table("key", "p.json", key="a..b"), JSON, "is no dotted key"),
+        (table("key", ".gitmodules", key="a.b.c"), "[submodule\n", "cannot be parsed"),
+        (table("pattern", "C", pattern=r'LLAMA_TAG "(b\d{4})"'), CMAKE, "found again"),
+        (table("key", "p.yml", key="tag"), "tag: b9581 # x\ntag: b9581\n", "cannot be parsed"),
     ],
 )
 def test_a_miss_is_an_error_never_a_silent_old_pin(pin: PinTable, text: str, word: str) -> None:

@@ -12,7 +12,7 @@ from tests.support import repos
 from tracker import config as configuration
 from tracker import pins
 from tracker.config import Config
-from tracker.errors import ConfigError, EnvironmentFault
+from tracker.errors import ConfigError, EnvironmentFault, UsageError
 from tracker.git.repository import Repository
 from tracker.git.revision import describe
 from tracker.pins.submodule import gitlink
@@ -120,11 +120,90 @@ def test_all_pins_move_in_their_own_form(world: World) -> None:
 
 
 def test_a_pin_that_disagrees_is_told(world: World) -> None:
-    """The first pin is the measure; who says otherwise is named."""
+    """Our own pin is the measure; who says otherwise is named with file, line and value."""
+    (world.config.base / "native" / ".upstream-version").write_text("# why\nb2\n")
+    found = {read.name: read for read in pins.read_pins(world.config, world.repository)}
+    assert found["version file"].trouble == (
+        f"native/.upstream-version:2 says b2, disagrees with pin.toml:2, which says {world.ids[0]}"
+    )
+    assert found["cmake"].lines == (1, 2)
+    assert not any(read.trouble for read in found.values() if read.name != "version file")
+
+
+def test_tags_that_differ_are_told_without_upstream_too(world: World) -> None:
+    """Before anything was fetched a tag has no commit: then the names are compared."""
     (world.config.base / "native" / ".upstream-version").write_text("b2\n")
-    value, why, _ = world.reads()["version file"]
-    assert value == "b2"
-    assert "disagrees with pin `ours`" in why
+    file = world.config.base / "lloyal-track.toml"
+    text = file.read_text()
+    start = text.index("[[pins]]")
+    file.write_text(text[:start] + text[text.index("[[pins]]", start + 1) :])
+    found = {read.name: read for read in pins.read_pins(configuration.load(file))}
+    assert "native/CMakeLists.txt:1,2 says b1, disagrees with" in found["cmake"].trouble
+    assert found["gitlink"].trouble == ""  # an id and a tag: not known before upstream is here
+
+
+def test_a_pin_that_upstream_does_not_have_never_passes(world: World) -> None:
+    """Unknown is told: in the list of pins, and where the first pin is looked up."""
+    (world.config.base / "native" / ".upstream-version").write_text("# why\nb7\n")
+    assert "does not have" in world.reads()["version file"][1]
+    (world.config.base / "pin.toml").unlink()
+    with pytest.raises(UsageError, match="says b7") as caught:
+        pins.pinned_revision(world.config, world.repository)
+    assert caught.value.where.endswith(".upstream-version:2")
+    assert "upstream fetch" in caught.value.next_step
+
+
+GITMODULES = """\
+[submodule "up.stream"]
+\tpath = upstream
+\turl = https://example.org/up.git
+\tbranch = %s
+"""
+
+
+@pytest.mark.parametrize(
+    ("branch", "said"),
+    [
+        ("b1", ""),
+        ("master", ""),
+        (".", ""),
+        ("b2", "disagrees with pin.toml:2"),
+        ("b7", "does not have"),
+        ("release", "is not upstream's configured branch master"),
+    ],
+)
+def test_the_branch_of_a_submodule_is_shown_and_checked(
+    world: World, branch: str, said: str
+) -> None:
+    """Without a pin of its own it is compared with the others, and no move changes it."""
+    file = world.config.base / "node" / ".gitmodules"
+    file.write_text(GITMODULES % branch)
+    read = next(
+        read
+        for read in pins.read_pins(world.config, world.repository)
+        if read.name == "gitlink branch"
+    )
+    assert (read.place, read.value, read.fixed) == ("node/.gitmodules:4", branch, True)
+    assert said in read.why
+    assert bool(said) is bool(read.why)
+    world.move()
+    assert file.read_text() == GITMODULES % branch
+
+
+def test_the_branch_of_a_submodule_moves_if_it_is_a_pin(world: World) -> None:
+    """Then it is one of the places that move together."""
+    file = world.config.base / "node" / ".gitmodules"
+    file.write_text(GITMODULES % "b1")
+    written = world.config.file.read_text()
+    world.config.file.write_text(
+        written + '[[pins]]\nname = "branch"\nkind = "key"\nrepository = "node"\n'
+        'path = ".gitmodules"\nkey = \'submodule."up.stream".branch\'\n'
+    )
+    moved = World(configuration.load(world.config.file), world.repository, world.ids)
+    assert moved.reads()["branch"] == ("b1", "", "")
+    assert "gitlink branch" not in moved.reads()
+    moved.move()
+    assert file.read_text() == GITMODULES % "b2"
 
 
 def test_changes_that_are_not_committed_stand_in_the_way(world: World) -> None:

@@ -41,7 +41,7 @@ class _Plain:
     def stage(self, name: str) -> None:
         self._stage = name
         self._last = time.monotonic()
-        self._say(name)
+        self.say(name)
 
     def step(self, done: int, total: int | None, text: str) -> None:
         now = time.monotonic()
@@ -49,10 +49,10 @@ class _Plain:
             return
         self._last = now
         count = f"{done}/{total}" if total else str(done)
-        self._say(f"{self._stage}: {count} {text}")
+        self.say(f"{self._stage}: {count} {text}")
 
-    def _say(self, line: str) -> None:
-        self._out.write(line.rstrip() + "\n")
+    def say(self, text: str) -> None:
+        self._out.write(text.rstrip() + "\n")
         self._out.flush()
 
 
@@ -106,6 +106,9 @@ class _Live:
     def step(self, done: int, total: int | None, text: str) -> None:
         if self._task is not None:
             self._bars.update(self._task, completed=done, total=total, text=text)
+
+    def say(self, text: str) -> None:
+        self._bars.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _close(self) -> None:
         if self._task is None:

@@ -29,7 +29,7 @@ def doctor(context: typer.Context, json: Json = False) -> None:
         document = examine(None, f"{fault.what}{where}")
 
     def show() -> str:
-        marks = {"pass": "ok  ", "attention": "note", "fail": "FAIL"}
+        marks = {"pass": "ok  ", "attention": "note", "unknown": "?   ", "fail": "FAIL"}
         lines: list[str] = []
         for finding in document.findings:
             lines.append(f"{marks[finding.status]}  {finding.name:<14} {finding.found}")

@@ -9,11 +9,13 @@ from tracker.evidence.revision import Revision
 
 
 class PinRead(Value, frozen=True, kw_only=True):
-    """One place that names the pinned revision.
+    """One pin: the places that name the pinned revision.
 
-    ``value``: as written there, None if unreadable. ``commit``: the full id that it means, None if
-    this history does not tell. ``why``: why it is unreadable, or that it disagrees with the first.
-    ``obstacle``: why it could not be moved, "" if it could.
+    ``path``: relative to the configuration. ``lines``: where the value stands in it, 1-based; none
+    for a gitlink. ``value``: as written there, None if unreadable. ``commit``: the full id that it
+    means, None if this history does not tell. ``why``: why it is unreadable, or that it disagrees
+    with the others. ``obstacle``: why it could not be moved, "" if it could. ``fixed``: it is shown
+    and compared, and no move changes it.
     """
 
     name: str
@@ -23,6 +25,20 @@ class PinRead(Value, frozen=True, kw_only=True):
     why: str = ""
     commit: str | None = None
     obstacle: str = ""
+    lines: tuple[int, ...] = ()
+    fixed: bool = False
+
+    @property
+    def place(self) -> str:
+        """``CMakeLists.txt:12,40``."""
+        return f"{self.path}:{','.join(map(str, self.lines))}" if self.lines else self.path
+
+    @property
+    def trouble(self) -> str:
+        """That it is unreadable or disagrees, with place and value; "" if neither."""
+        if self.value is None:
+            return f"{self.place} cannot be read: {self.why or 'no value found'}"
+        return f"{self.place} says {self.value}, {self.why}" if self.why else ""
 
 
 class PinMove(Value, frozen=True, kw_only=True, rename={"from_": "from"}):

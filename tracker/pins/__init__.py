@@ -7,13 +7,14 @@ no item forbids the move.
 from __future__ import annotations
 
 from tracker.pins.moving import abort, move_pins, refuse_open_operation, resume
-from tracker.pins.reading import pinned_revision, read_pins
+from tracker.pins.reading import pinned_revision, read_pins, read_pins_offline
 
 __all__ = [
     "abort",
     "move_pins",
     "pinned_revision",
     "read_pins",
+    "read_pins_offline",
     "refuse_open_operation",
     "resume",
 ]

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from tracker.config import PinTable
 from tracker.errors import TrackError
-from tracker.git.calls import run_git
 from tracker.pins import kinds, submodule, track
 from tracker.pins.forms import Form, form_of
 
@@ -43,7 +42,7 @@ def value(folder: Path, table: PinTable) -> str:
     """What the proposed pin says now, "" if that cannot be read."""
     try:
         if table.kind == "track":
-            return track.commit_in(folder / table.path) or ""
+            return track.commit_in(folder / table.path)[0] or ""
         if table.kind == "submodule":
             return submodule.gitlink(folder, table.path)
         return kinds.value_of(table, (folder / table.path).read_bytes())
@@ -76,19 +75,11 @@ def _version_files(folder: Path) -> Iterator[PinTable]:
 
 
 def _submodules(folder: Path, upstream_name: str) -> Iterator[PinTable]:
-    if not (folder / ".gitmodules").is_file():
+    try:
+        text = (folder / submodule.GITMODULES).read_text(encoding="utf-8")
+        facts = kinds.git_config(text).get("submodule", {})
+    except (OSError, UnicodeDecodeError, TrackError):
         return
-    said = run_git(
-        ["config", "-z", "-f", ".gitmodules", "--get-regexp", r"^submodule\..*\.(path|url)$"],
-        cwd=folder,
-        check=False,
-    ).stdout.decode("utf-8", "replace")
-    facts: dict[str, dict[str, str]] = {}
-    for entry in said.split("\0"):
-        key, _, text = entry.partition("\n")
-        name, _, fact = key.removeprefix("submodule.").rpartition(".")
-        if name:
-            facts.setdefault(name, {})[fact] = text
     for found in facts.values():
         address = found.get("url", "").rstrip("/").removesuffix(".git")
         if address.rpartition("/")[2] == upstream_name and "path" in found:

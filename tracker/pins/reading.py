@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePath
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -15,6 +17,7 @@ from tracker.git.repository import Repository
 from tracker.git.revision import describe
 from tracker.pins import kinds, submodule, track
 from tracker.pins.forms import Form, form_of, in_same_form
+from tracker.statedir import StateDir
 
 
 def path_of(config: Config, table: PinTable) -> Path:
@@ -27,12 +30,17 @@ def read_pins(
 ) -> tuple[PinRead, ...]:
     """What every configured pin says; one that cannot be read is a value with its reason.
 
+    After a submodule comes the ``branch`` that .gitmodules names for it, if that is no pin itself.
     ``repository``: upstream, to tell which commit a tag means and so whether the pins agree.
     ``to``: the revision that they may be moved to, to tell what stands in the way.
     """
-    reads = [_read(config, table, repository, to) for table in config.pins]
-    known = next((read for read in reads if read.commit), None)
-    return tuple(_compared(read, known) for read in reads)
+    reads = []
+    for table in config.pins:
+        reads.append(_read(config, table, repository, to))
+        if table.kind == "submodule":
+            reads += _branch(config, table, repository)
+    measure = next((read for read in _ours_first(reads) if read.value and not read.fixed), None)
+    return tuple(_compared(read, measure) for read in reads)
 
 
 def pinned_revision(config: Config, repository: Repository) -> Revision:
@@ -44,11 +52,11 @@ def pinned_revision(config: Config, repository: Repository) -> Revision:
         ConfigError: there is no pin, or none that can be read.
         UsageError: the commit is not in this repository.
     """
-    tables = sorted(config.pins, key=lambda table: table.kind != "track")
+    tables = _ours_first(config.pins)
     for table in tables:
-        value = _value(config, table)
+        value, lines = _value(config, table)
         if value is not None:
-            return describe(repository, repository.resolve(_named(value)))
+            return describe(repository, _resolved(repository, table, value, lines))
     if repository.is_snapshot and config.upstream.archives:
         first = config.upstream.archives[0]
         return describe(repository, repository.resolve(f"refs/tags/archive-{first.version}"))
@@ -61,12 +69,41 @@ def pinned_revision(config: Config, repository: Repository) -> Revision:
     )
 
 
+def read_pins_offline(config: Config) -> tuple[PinRead, ...]:
+    """As ``read_pins``, with upstream's copy if there is a sound one; contacts nobody."""
+    try:
+        repository = Repository.open(StateDir(config.state_dir).upstream)
+    except TrackError:
+        return read_pins(config)
+    with repository:
+        return read_pins(config, repository)
+
+
+_Kind = TypeVar("_Kind", PinTable, PinRead)
+
+
+def _ours_first(pins: Iterable[_Kind]) -> list[_Kind]:
+    return sorted(pins, key=lambda pin: pin.kind != "track")
+
+
+def _resolved(repository: Repository, table: PinTable, value: str, lines: tuple[int, ...]) -> str:
+    try:
+        return repository.resolve(_named(value))
+    except UsageError:
+        line = f":{lines[0]}" if lines else ""
+        raise UsageError(
+            f"the pin `{table.name}` says {value}, and our copy of upstream has no such revision",
+            where=f"{table.path}{line}",
+            next_step="correct the pin; or, if upstream has it, `lloyal-track upstream fetch`",
+        ) from None
+
+
 def _named(value: str) -> str:
     return f"refs/tags/{value}" if form_of(value) in (Form.NIGHTLY, Form.RELEASE) else value
 
 
-def _value(config: Config, table: PinTable) -> str | None:
-    """What the pin says; None if our own pin file does not exist yet.
+def _value(config: Config, table: PinTable) -> tuple[str | None, tuple[int, ...]]:
+    """What the pin says and on which lines; None if our own pin file does not exist yet.
 
     Raises:
         ConfigError: it cannot be read.
@@ -75,45 +112,79 @@ def _value(config: Config, table: PinTable) -> str | None:
     if table.kind == "track":
         return track.commit_in(path)
     if table.kind == "submodule":
-        return submodule.gitlink(config.base / table.repository, table.path)
+        return submodule.gitlink(config.base / table.repository, table.path), ()
     try:
-        return kinds.value_of(table, path.read_bytes())
+        content = path.read_bytes()
     except OSError as fault:
         raise ConfigError(
             f"cannot read the pin: {fault.strerror or fault}", where=str(path)
         ) from None
+    return kinds.value_of(table, content), kinds.lines_of(table, content)
 
 
 def _read(
     config: Config, table: PinTable, repository: Repository | None, to: Revision | None
 ) -> PinRead:
-    read = PinRead(name=table.name, path=table.path, kind=table.kind, value=None)
+    path = (PurePath(table.repository) / table.path).as_posix()
+    read = PinRead(name=table.name, path=path, kind=table.kind, value=None)
     try:
-        value = _value(config, table)
+        value, lines = _value(config, table)
     except TrackError as fault:
         return replace(read, why=fault.what)
     if value is None:
         if config.upstream.source != "registry" or not config.upstream.archives:
             return replace(read, why="there is no such file")
         value = config.upstream.archives[0].version
-        named = f"refs/tags/archive-{value}"
+        commit, why = _meant(repository, f"refs/tags/archive-{value}")
     else:
-        named = _named(value)
+        commit, why = _meant(repository, _named(value))
     return replace(
         read,
         value=value,
-        commit=_commit(repository, named),
+        lines=lines,
+        commit=commit,
+        why=why,
         obstacle=_obstacle(config, table, value, to) if to else "",
     )
 
 
-def _commit(repository: Repository | None, named: str) -> str | None:
+def _branch(config: Config, table: PinTable, repository: Repository | None) -> list[PinRead]:
+    """The branch that .gitmodules names for a submodule: none, or one read."""
+    file = (config.base / table.repository / submodule.GITMODULES).resolve()
+    if any(path_of(config, pin).resolve() == file for pin in config.pins):
+        return []
+    found = submodule.branch(config.base / table.repository, table.path)
+    if found is None:
+        return []
+    value, lines = found
+    commit, why = None, ""
+    if form_of(value) is not Form.OTHER:
+        commit, why = _meant(repository, _named(value))
+    elif value not in (".", config.upstream.branch):
+        why = f"is not upstream's configured branch {config.upstream.branch}"
+    return [
+        PinRead(
+            name=f"{table.name} branch",
+            path=(PurePath(table.repository) / submodule.GITMODULES).as_posix(),
+            kind=table.kind,
+            value=value,
+            commit=commit,
+            why=why,
+            lines=lines,
+            fixed=True,
+        )
+    ]
+
+
+def _meant(repository: Repository | None, named: str) -> tuple[str | None, str]:
+    """The commit that a value means, and why there is none in upstream's history."""
+    full = named if form_of(named) is Form.FULL_ID else None
     if repository is None:
-        return named if form_of(named) is Form.FULL_ID else None
+        return full, ""
     try:
-        return repository.resolve(named)
+        return repository.resolve(named), ""
     except UsageError:
-        return named if form_of(named) is Form.FULL_ID else None
+        return full, "which our copy of upstream does not have"
 
 
 def _obstacle(config: Config, table: PinTable, value: str, to: Revision) -> str:
@@ -135,7 +206,19 @@ def _obstacle(config: Config, table: PinTable, value: str, to: Revision) -> str:
     return ""
 
 
-def _compared(read: PinRead, known: PinRead | None) -> PinRead:
-    if known is None or read.commit is None or read.commit == known.commit:
+def _compared(read: PinRead, measure: PinRead | None) -> PinRead:
+    """``read``, and that it disagrees with ``measure``.
+
+    Two tags are compared as commits where those are known, else as they are written.
+    """
+    if measure is None or measure.value is None or read.value in (None, measure.value):
         return read
-    return replace(read, why=f"disagrees with pin `{known.name}`, which says {known.value}")
+    if read.commit and measure.commit:
+        differs = read.commit != measure.commit
+    else:
+        form = form_of(read.value or "")
+        differs = form is not Form.OTHER and form is form_of(measure.value)
+    if not differs:
+        return read
+    why = f"disagrees with {measure.place}, which says {measure.value}"
+    return replace(read, why=f"{read.why}; {why}" if read.why else why)

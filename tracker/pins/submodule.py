@@ -13,9 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tracker.errors import ConfigError, EnvironmentFault
+from tracker.config import PinTable
+from tracker.errors import ConfigError, EnvironmentFault, TrackError
 from tracker.git.calls import run_git
+from tracker.pins import kinds
 from tracker.statedir import sweep_leavings, write_whole
+
+GITMODULES = ".gitmodules"
 
 
 def gitlink(repository: Path, path: str) -> str:
@@ -25,6 +29,21 @@ def gitlink(repository: Path, path: str) -> str:
         ConfigError: there is no such submodule.
     """
     return _entry(repository, path)[0]
+
+
+def branch(repository: Path, path: str) -> tuple[str, tuple[int, ...]] | None:
+    """The branch that .gitmodules names for the submodule at ``path``, and its line.
+
+    None if it names none, or cannot be read as what git reads.
+    """
+    try:
+        content = (repository / GITMODULES).read_bytes()
+        known = kinds.git_config(content.decode("utf-8")).get("submodule", {})
+        name = next(name for name, facts in known.items() if facts.get("path") == path)
+        table = PinTable(name=path, kind="key", path=GITMODULES, key=f'submodule."{name}".branch')
+        return kinds.value_of(table, content), kinds.lines_of(table, content)
+    except (OSError, UnicodeDecodeError, StopIteration, TrackError):
+        return None
 
 
 def point(repository: Path, path: str, old: str, new: str, scratch: Path) -> None:

@@ -6,30 +6,33 @@ which patch set was proven on it. Comments and keys that are not ours stay.
 
 from __future__ import annotations
 
+import codecs
 import re
 import tomllib
 from pathlib import Path
 
+from tracker.config import line_of
 from tracker.errors import ConfigError
 from tracker.evidence.revision import Revision
 
 _FULL_ID = re.compile(r"[0-9a-f]{40}")
+_LONE_NEWLINE = re.compile(r"(?<!\r)\n")
 _HEAD = """\
 # The upstream revision that this project is built on. `lloyal-track bump` moves it, and only if the
 # evidence allows it.
 """
 
 
-def commit_in(path: Path) -> str | None:
-    """The full commit id in the file; None if there is no file yet.
+def commit_in(path: Path) -> tuple[str | None, tuple[int, ...]]:
+    """The full commit id in the file, and its line; None if there is no file yet.
 
     Raises:
         ConfigError: unreadable, not TOML, or without a full commit id.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        return None
+        return None, ()
     except (OSError, UnicodeDecodeError) as fault:
         raise ConfigError(f"cannot read the pin: {fault}", where=str(path)) from None
     try:
@@ -42,7 +45,8 @@ def commit_in(path: Path) -> str | None:
             where=str(path),
             next_step="write the pinned revision's full id; an abbreviation can become ambiguous",
         )
-    return commit
+    line = line_of(text, "commit")
+    return commit, (line,) if line else ()
 
 
 def content_after(
@@ -60,7 +64,8 @@ def content_after(
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    text = content.decode("utf-8") if content is not None else _HEAD
+    bom = codecs.BOM_UTF8 if (content or b"").startswith(codecs.BOM_UTF8) else b""
+    text = content.decode("utf-8-sig") if content is not None else _HEAD
     try:
         document = tomlkit.parse(text)
     except TOMLKitError as fault:
@@ -81,4 +86,9 @@ def content_after(
             document[key] = value
         else:
             document.pop(key, None)
-    return tomlkit.dumps(document).encode()
+    after = tomlkit.dumps(document)
+    if "\r\n" in text and not _LONE_NEWLINE.search(text):
+        after = _LONE_NEWLINE.sub(
+            "\r\n", after
+        )  # tomlkit ends the lines that it adds in its own way
+    return bom + after.encode()

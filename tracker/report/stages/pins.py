@@ -9,7 +9,7 @@ from tracker.report.gathered import Stages
 
 
 def items(config: Config, stages: Stages) -> tuple[Item, ...]:
-    """One per pin, read or configured.
+    """One per pin, read or configured; those that need an eye first.
 
     A pin that can't be read, or can't be moved, blocks: all move together or none does. One that
     reads fine but disagrees with the others is shown and does not block: the move is what brings
@@ -20,11 +20,12 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
     for pin in stages.pins:
         stuck = pin.value is None or bool(pin.obstacle)
         if pin.value is None:
-            status, said = Status.FAIL, f"cannot be read: {pin.why or 'no value found'}"
+            status, said = Status.FAIL, pin.trouble
         elif pin.obstacle:
-            status, said = Status.FAIL, f"says {pin.value}, and cannot be moved: {pin.obstacle}"
+            status = Status.FAIL
+            said = f"{pin.place} says {pin.value}, and cannot be moved: {pin.obstacle}"
         elif pin.why:
-            status, said = Status.ATTENTION, f"says {pin.value}, {pin.why}"
+            status, said = Status.ATTENTION, pin.trouble
         else:
             status, said = Status.PASS, f"says {pin.value}"
         found.append(
@@ -34,12 +35,15 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
                 status=status,
                 blocking=stuck,
                 summary=said,
-                details=(f"{pin.kind} in {pin.path}", f"means {pin.commit or 'an unknown commit'}"),
+                details=(
+                    f"{pin.kind} in {pin.place}",
+                    f"means {pin.commit or 'an unknown commit'}",
+                ),
                 reproduce=command,
             )
         )
     read = {pin.name for pin in stages.pins}
-    return tuple(found) + tuple(
+    return tuple(sorted(found, key=lambda item: item.status is Status.PASS)) + tuple(
         Item(
             id=f"pin:{table.name}",
             title=table.path,
