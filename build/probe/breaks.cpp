@@ -75,10 +75,6 @@ int warned(Session & session, int n_pos, const std::vector<Rows> & stretches) {
     return last;
 }
 
-Rows part(const Rows & rows, long from, long to) {
-    return Rows(rows.begin() + from, rows.begin() + to);
-}
-
 void direct(Run & run) {
     Session    session(run.model, run.setup(2));
     const int  n_pos = run.model.n_pos();

@@ -53,13 +53,25 @@ void split_calls(Run & run) {
         session.decode(0, text_rows(9, 0, 1));
         size_t from = 0;
         for (const size_t end : ends) {
-            session.decode(0, Rows(rows.begin() + static_cast<long>(from), rows.begin() + static_cast<long>(end)));
+            session.decode(0, part(rows, static_cast<long>(from), static_cast<long>(end)));
             from = end;
         }
         session.decode(0, text_rows(8, 48, 2));
-        run.take(session);
         run.equal(name, session.last(0), whole, name == "odd places" ? ROUNDING : 0.0);
+        run.take(session);
     }
+
+    // copied in the middle of it: the rest comes next for the copy too
+    Session session(run.model, run.setup(2));
+    session.decode(0, text_rows(9, 0, 1));
+    session.decode(0, part(rows, 0, 128));
+    session.cp(0, 1);
+    for (const int s : { 1, 0 }) {
+        session.decode(s, part(rows, 128, 585));
+        session.decode(s, text_rows(8, 48, 2));
+        run.equal("copied in its middle, sequence " + std::to_string(s), session.last(s), whole, ROUNDING);
+    }
+    run.take(session);
 }
 
 void two_images(Run & run) {

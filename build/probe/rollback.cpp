@@ -8,6 +8,7 @@
 #include <iostream>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 
 namespace probe {
 
@@ -153,6 +154,12 @@ public:
         session.decode(batch);
     }
 
+    void image(int sequence, int nx, int ny) {
+        std::vector<Step> steps = { image_step({ nx, ny, 1 }, next(sequence)) };
+        play(session, sequence, steps);
+        held[sequence].push_back(steps.front());
+    }
+
     void back(int sequence, int n) {
         const int  p0       = next(sequence) - n;
         const bool returned = session.rm(sequence, p0);
@@ -160,6 +167,12 @@ public:
         if (returned) {
             held[sequence] = cut(held[sequence], p0);
         }
+    }
+
+    // What is not held is refused, and nothing changes.
+    void refused(int sequence, int n) {
+        run.answer(name + ": " + std::to_string(sequence) + " back by " + std::to_string(n),
+                   session.rm(sequence, next(sequence) - n), false);
     }
 
     void copy(int from, int to) {
@@ -182,6 +195,15 @@ public:
         held[to] = held[from];
     }
 
+    // The whole state as it was then, set where something else went on since.
+    void remember() { whole = { session.save_all(), held }; }
+    void return_there() {
+        run.answer(name + ": whole state set", session.restore_all(whole.first), true);
+        held = whole.second;
+    }
+
+    void move_all() { run.answer(name + ": whole state set", session.restore_all(session.save_all()), true); }
+
     void end() {
         for (const auto & [s, left] : held) {
             go_on(run, session, s, name + ": sequence " + std::to_string(s), left, ROUNDING);
@@ -196,6 +218,7 @@ private:
     std::string                      name;
     Session                          session;
     std::map<int, std::vector<Step>> held;
+    std::pair<std::vector<uint8_t>, std::map<int, std::vector<Step>>> whole;
     unsigned                         seed = 40;
 };
 
@@ -230,7 +253,10 @@ void among(Run & run) {
               all.drop(0);
               all.move_state(3, 0);
               all.move_state(3, 2);
+              all.back(1, 1);
           } },
+        { "a state is set: it has no snapshots", [](Several & all) { all.decode({ 0 }, 9); all.decode({ 1 }, 8); all.move_state(0, 1); all.refused(1, 2); all.back(0, 2); } },
+        { "the whole state is set: it has no snapshots", [](Several & all) { all.decode({ 0 }, 9); all.decode({ 1 }, 8); all.move_all(); all.refused(0, 2); all.refused(1, 1); } },
         { "each copy elsewhere",
           [](Several & all) {
               all.decode({ 0 }, 9);
@@ -241,6 +267,24 @@ void among(Run & run) {
               all.copy(1, 3);
               all.back(1, 1);
               all.decode({ 0, 2 }, 2);
+          } },
+        { "a state of before an image is set",
+          [](Several & all) {
+              all.decode({ 0 }, 9);
+              all.remember();
+              all.drop(0);
+              all.decode({ 0 }, 8);
+              all.image(0, 39, 15);
+              all.return_there();
+          } },
+        { "a cell that held an image is used again",
+          [](Several & all) {
+              all.decode({ 1 }, 5);
+              all.image(1, 39, 15);
+              all.decode({ 0 }, 9);
+              all.drop(1);
+              all.copy(0, 2);
+              all.back(2, 3);
           } },
         { "only the copy is kept", [](Several & all) { all.decode({ 0 }, 9); all.copy(0, 1); all.back(1, 2); all.keep(1); all.decode({ 0, 3 }, 4); } },
     };
@@ -342,6 +386,34 @@ void forgotten(Run & run) {
     }
 }
 
+// The positions of a state are shifted or divided, and those of its snapshots with it. A hybrid
+// memory of an M-RoPE model does not shift its attention half, so it is asked of this half alone.
+void shifted(Run & run) {
+    using Change = void (*)(llama_memory_recurrent &);
+    const std::vector<std::tuple<std::string, Change, int, int, int>> ways = {
+        // what is done to the rows 0-8; what is removed; how many rows are left; the last position then
+        { "shifted from 7 on", [](llama_memory_recurrent & memory) { memory.seq_add(0, 7, 100, 5); }, 12, 7, 6 },
+        { "divided by 2 from 5 on", [](llama_memory_recurrent & memory) { memory.seq_div(0, 5, 100, 2); }, 3, 6, 2 },
+    };
+    for (const auto & [name, change, p0, n_left, last] : ways) {
+        Session      session(run.model, run.setup(1, N_SNAPSHOTS));
+        const auto   steps  = std::vector<Step>{ text_step(9, 0, 1) };
+        auto *       hybrid = dynamic_cast<llama_memory_hybrid *>(session.memory());
+        if (session.n_rs() == 0 || hybrid == nullptr) {
+            run.take(session);
+            return;
+        }
+        session.decode(0, steps[0].text);
+        auto & memory = *hybrid->get_mem_recr();
+        change(memory);
+        run.answer(name + ": rolled back", memory.seq_rm(0, p0, -1), true);
+        run.counted(name + ": last position", memory.seq_pos_max(0), last);
+        hybrid->get_mem_attn()->seq_rm(0, n_left, -1);
+        go_on(run, session, 0, name, cut(steps, n_left), ROUNDING);
+        run.take(session);
+    }
+}
+
 }  // namespace
 
 void add_rollback_scenarios(std::map<std::string, Scenario> & all) {
@@ -352,6 +424,7 @@ void add_rollback_scenarios(std::map<std::string, Scenario> & all) {
     all["rollback-shared"]    = shared;
     all["rollback-forgotten"] = forgotten;
     all["rollback-among"]     = among;
+    all["rollback-shifted"]   = shifted;
 }
 
 }  // namespace probe

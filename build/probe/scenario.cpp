@@ -47,6 +47,10 @@ void Run::counted(const std::string & name, int count, int expected, const std::
     facts.push_back(fact);
 }
 
+Rows part(const Rows & rows, long from, long to) {
+    return Rows(rows.begin() + from, rows.begin() + to);
+}
+
 Step text_step(int n, int pos0, unsigned seed) {
     Step step;
     step.text = text_rows(n, pos0, seed);

@@ -64,6 +64,9 @@ struct Step {
     bool is_image() const { return image.nx > 0; }
 };
 
+// The rows from..to-1.
+Rows part(const Rows & rows, long from, long to);
+
 Step text_step(int n, int pos0, unsigned seed);
 Step image_step(const Image & image, int base);
 

@@ -143,6 +143,7 @@ def memory_runs() -> tuple[Run, ...]:
             "rollback-shared",
             "rollback-forgotten",
             "rollback-among",
+            "rollback-shifted",
         )
     )
     breaks = (
