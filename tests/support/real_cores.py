@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from tracker import config, series
@@ -60,3 +61,20 @@ def real_cores(folder: Path, recipe: str = "check") -> dict[Variant, BuiltCore]:
         )
     assert set(cores) == {"baseline", "patched"}, document
     return cores
+
+
+def source_texts(
+    folder: Path, cores: Mapping[Variant, BuiltCore], path: str
+) -> dict[Variant, str]:
+    """What ``path`` holds in each core's tree; ``folder`` as it was given to ``real_cores``."""
+    state = StateDir(archives_config(folder).state_dir)
+    with (
+        Repository.open(state.upstream) as repository,
+        Quarantine(repository, state.quarantine) as quarantine,
+    ):
+        found = {}
+        for variant, core in cores.items():
+            entry = quarantine.entry(core.tree, path)
+            assert entry is not None
+            found[variant] = quarantine.read(entry[1]).decode()
+        return found
