@@ -82,7 +82,9 @@ _UNSEEN: dict[str, tuple[tuple[str, str], ...]] = {
     "no snapshot ends behind the state, and that one is in the range": (
         ("pos < p1 ?", "pos <= p1 ?"),
     ),
-    "only the end of a sequence is divided, which nobody does": (("p1 ? d : 1", "|| pos < p1 ? d"),),
+    "only the end of a sequence is divided, which nobody does": (
+        ("p1 ? d : 1", "|| pos < p1 ? d"),
+    ),
     "row 0 is the state of cell 0 itself, which is read from no other cell": (
         ("cells[i].src < 0 ?", "cells[i].src <= 0 ?"),
     ),

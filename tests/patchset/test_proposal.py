@@ -72,7 +72,8 @@ def test_a_program_goes_wrong_without_the_patches_only(
     cores: dict[Variant, BuiltCore], name: str, tmp_path: Path
 ) -> None:
     """Exit status 0 is right; without the patches it is not 0, by a wrong answer or an abort."""
-    for variant, said in zip(("baseline", "patched"), _SAID[name], strict=True):
+    variants: tuple[Variant, ...] = ("baseline", "patched")
+    for variant, said in zip(variants, _SAID[name], strict=True):
         folder = tmp_path / variant
         folder.mkdir()
         code, told = _outcome(cores[variant], name, folder)

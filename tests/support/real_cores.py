@@ -63,9 +63,7 @@ def real_cores(folder: Path, recipe: str = "check") -> dict[Variant, BuiltCore]:
     return cores
 
 
-def source_texts(
-    folder: Path, cores: Mapping[Variant, BuiltCore], path: str
-) -> dict[Variant, str]:
+def source_texts(folder: Path, cores: Mapping[Variant, BuiltCore], path: str) -> dict[Variant, str]:
     """What ``path`` holds in each core's tree; ``folder`` as it was given to ``real_cores``."""
     state = StateDir(archives_config(folder).state_dir)
     with (
