@@ -8,11 +8,12 @@ the same kind of brace, at the same depth, in front of the same bytes, it would 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 from tracker.source import lexer
@@ -63,6 +64,9 @@ class _Mark(NamedTuple):
     offset: int
     depth: int
     groups: Groups
+
+
+_offset = attrgetter("offset")
 
 
 class Piece(NamedTuple):
@@ -267,7 +271,7 @@ class _Guide:
             piece, start = self.model.pieces[self.place], self.starts[self.place]
             end = start + len(piece.text)
             if not (rest or self._settled(end, stop)):
-                place = bisect_right(piece.marks, stop - start, key=lambda mark: mark.offset) - 1
+                place = bisect_right(piece.marks, stop - start, key=_offset) - 1
                 if place >= 0 and start + piece.marks[place].offset > self.at:
                     mark = piece.marks[place]
                     self._take(reader, piece, start, mark.offset)
@@ -330,14 +334,13 @@ class _Guide:
     def _marks(self, reader: _Reader) -> Iterator[tuple[int, int]]:
         tried = 0
         for place in range(self.place, min(self.place + _AHEAD, len(self.model.pieces))):
-            start = self.starts[place]
-            for offset, depth, groups in self.model.pieces[place].marks:
-                if start + offset < self.at:
-                    continue
+            start, marks = self.starts[place], self.model.pieces[place].marks
+            first = bisect_left(marks, self.at - start, key=_offset)
+            for offset, depth, groups in marks[first : first + _AHEAD - tried]:
                 if depth == reader.depth and groups == reader.groups:
                     yield start + offset, place
-                tried += 1
-            if tried > _AHEAD:
+            tried += len(marks) - first
+            if tried >= _AHEAD:
                 return
 
 

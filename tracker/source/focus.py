@@ -16,7 +16,10 @@ from tracker.source.cutting import Piece, cut, recut
 def focused(source: bytes, word: str) -> bytes:
     """``source`` with every piece blanked that cannot define ``word``; line numbers stay."""
     found = cut(source)
-    return source if found is None else _focus(found.pieces, word.encode())
+    if found is None:
+        return source
+    name = word.encode()
+    return b"".join(p.text if p.may_define(name) else p.blanked() for p in found.pieces)
 
 
 def holding(source: bytes, text: bytes) -> bytes:
@@ -42,10 +45,6 @@ def same_focus(known: bytes, source: bytes, word: str) -> bool:
     return _telling(one, shared, name) == _telling(other, shared, name)
 
 
-def _focus(pieces: Sequence[Piece], word: bytes) -> bytes:
-    return b"".join(piece.text if piece.may_define(word) else piece.blanked() for piece in pieces)
-
-
 def _telling(pieces: Sequence[Piece], shared: set[int], word: bytes) -> list[int | list[bytes]]:
     """What must be the same, in order: the pieces themselves where both contents share them, and
     what stands in focus between these.
@@ -57,14 +56,23 @@ def _telling(pieces: Sequence[Piece], shared: set[int], word: bytes) -> list[int
             own.append(piece)
             continue
         if own:
-            found += _lines(_focus(own, word))
+            found += _lines(own, word)
             own = []
         found.append(id(piece))
-    return found + _lines(_focus(own, word))
+    return found + _lines(own, word)
 
 
-def _lines(part: bytes) -> list[list[bytes]]:
-    """What is not blank, as one entry; none if all is. The marks stand for the text around it."""
+def _lines(pieces: Sequence[Piece], word: bytes) -> list[list[bytes]]:
+    """What in focus is not blank, as one entry; none if all is. The marks stand for the text around
+    it.
+    """
+    parts: list[bytes] = []
+    for piece in pieces:
+        if piece.may_define(word):
+            parts.append(piece.text)
+        else:
+            parts.append(piece.blanked() if piece.directives else b"\n")
+    part = b"".join(parts)
     if not part or part.isspace():
         return []
     return [[line for line in (b"<%b>" % part).split(b"\n") if line and not line.isspace()]]

@@ -111,20 +111,11 @@ class Library:
             if constant in known:
                 self.enumerations[constant] = self.enumerations[other]
                 return known
-        word = constant.encode()
         for path, source in self._visible():
-            if word not in source:
-                continue
-            part = focused(source, constant)
-            if not _ENUM.search(part):
-                continue
-            for item in outline(part).definitions:
-                if item.kind is not Kind.ENUM:
-                    continue
-                stream = tokens(part[item.first : item.last])
-                if word in stream:
-                    self.enumerations[constant] = path
-                    return _enumerators(stream)
+            found = _enumerators_beside(constant, source)
+            if found:
+                self.enumerations[constant] = path
+                return found
         return frozenset()
 
     def _named(self, name: str) -> Iterator[Known]:
@@ -185,6 +176,22 @@ def _targets(folder: str, source: bytes) -> tuple[tuple[str, ...], ...]:
     )
 
 
+@lru_cache(maxsize=2048)
+def _enumerators_beside(constant: str, source: bytes) -> frozenset[str]:
+    """All enumerators of the enum in ``source`` that holds ``constant``; empty if none does."""
+    word = constant.encode()
+    part = focused(source, constant) if word in source else b""
+    if not _ENUM.search(part):
+        return frozenset()
+    for item in outline(part).definitions:
+        if item.kind is Kind.ENUM:
+            stream = tokens(part[item.first : item.last])
+            if word in stream:
+                return _enumerators(stream)
+    return frozenset()
+
+
+@lru_cache(maxsize=2048)
 def _may_define(source: bytes, word: bytes) -> bool:
     """``word`` stands somewhere as a definition's name does: behind a type, a star or a scope.
 
