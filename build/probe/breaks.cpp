@@ -4,6 +4,8 @@
 // no batch init stands before it.
 #include "scenario.hpp"
 
+#include <tuple>
+
 namespace probe {
 
 namespace {
@@ -114,6 +116,17 @@ void direct(Run & run) {
     say("text inside a tall image", { text, image_rows({ 2, 30, 1 }, 9), text_rows(3, 38, 2) }, 1);
     say("text behind a tall image", { text, image_rows({ 2, 30, 1 }, 9), text_rows(3, 39, 2) }, 0);
     say("right again behind a break", { text, text_rows(3, 5, 2), text_rows(3, 8, 3) }, 0);
+
+    // only the position of the last row is known behind a shift, as behind a rollback and a restored state
+    for (const auto & [name, pos, expected] : { std::tuple{ "next token", 11, 0 }, std::tuple{ "text repeated", 10, 1 } }) {
+        auto & memory = *session.recurrent();
+        memory.find_slot(Ubatch(text, n_pos, 0).ubatch);
+        memory.seq_add(0, 0, -1, 2);
+        const size_t before = the_log().warnings.size();
+        memory.find_slot(Ubatch(text_rows(3, pos, 2), n_pos, 0).ubatch);
+        run.counted(std::string(name) + " behind a shift", static_cast<int>(the_log().warnings.size() - before), expected);
+        session.clear();
+    }
     run.take(session);
 }
 

@@ -62,18 +62,18 @@ class Bench:
                 return None
         return replace(self.program, path=place / "probe")
 
-    def seen(self, text: str, name: str) -> str:
+    def seen(self, text: str, name: str, timeout_s: float = 20) -> str:
         """What the check sees go wrong with this text; "" if it sees nothing."""
         program = self.program_with(text, name)
         assert program is not None
         told = (
             f"{row.arch} {row.scenario}: {row.why}"
-            for row in self.rows(program, self.folder / name)
+            for row in self.rows(program, self.folder / name, Limits(timeout_s))
             if row.verdict is Verdict.FAIL
         )
         return next(told, "")
 
-    def rows(self, program: Program, out: Path) -> Iterator[CheckRow]:
+    def rows(self, program: Program, out: Path, limits: Limits) -> Iterator[CheckRow]:
         """One row for each run of each subject, judged as a bump judges it, run as it is asked for:
         a fault that hangs would hang in each of them.
         """
@@ -81,7 +81,7 @@ class Bench:
             for run, theirs in zip(subject.runs, baseline, strict=True):
                 alone = replace(subject, runs=(run,))
                 place = out / f"{subject.arch}-{run.name}"
-                (mine,) = run_probe(program, alone, place, Limits(timeout_s=20))
+                (mine,) = run_probe(program, alone, place, limits)
                 yield row_of(
                     run,
                     mine,
@@ -120,7 +120,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 def test_the_patched_text_itself_passes(bench: Bench) -> None:
     """So whatever is seen below comes from the fault."""
-    assert bench.seen("".join(bench.patched), "none") == ""
+    assert bench.seen("".join(bench.patched), "none", timeout_s=120) == ""
 
 
 def chosen(bench: Bench) -> list[Fault]:
