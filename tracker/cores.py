@@ -15,6 +15,7 @@ from tracker.evidence.verdict import Verdict, worst
 
 if TYPE_CHECKING:
     from tracker.config import Config
+    from tracker.evidence.check import Instrument
     from tracker.evidence.rebase import RebaseDocument
     from tracker.evidence.revision import Revision
     from tracker.git.quarantine import Quarantine
@@ -40,7 +41,7 @@ class Sources:
     claimed: frozenset[str] = frozenset()
 
     def build(
-        self, recipe: str, progress: Progress
+        self, recipe: str, progress: Progress, instruments: Sequence[Instrument] = ()
     ) -> tuple[BuildDocument, dict[Variant, BuiltCore]]:
         """Build the trees; a refused variant is in the document as a conflict.
 
@@ -50,11 +51,11 @@ class Sources:
         """
         from tracker.native.build import build
         from tracker.native.compiler import find_compiler
-        from tracker.native.recipe import recipe_of
+        from tracker.native.recipe import instrumented, recipe_of
         from tracker.native.store import Store, default_folder
         from tracker.statedir import StateDir
 
-        wanted = recipe_of(self.config.build, recipe)
+        wanted = instrumented(recipe_of(self.config.build, recipe), instruments)
         if self.trees:
             document, cores = build(
                 self.quarantine,
@@ -75,7 +76,7 @@ class Sources:
                 [*(one.verdict for one in variants), *(one.verdict for one in downstream)]
             ),
             revision=self.revision.commit,
-            recipe=recipe,
+            recipe=wanted.name,
             compiler=compiler,
             variants=variants,
             downstream=downstream,

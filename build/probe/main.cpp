@@ -174,6 +174,7 @@ int run(const std::map<std::string, std::string> & options) {
         const auto   jobs = read_jobs(option("--jobs"));
         const size_t skip = option("--skip").empty() ? 0 : std::stoul(option("--skip"));
         for (size_t i = skip; i < jobs.size(); ++i) {
+            std::cerr << "\nprobe: run " << i << std::endl;  // whose lines follow here
             say(Object().put("begin", i));
             say(run_job(jobs[i], static_cast<int>(i), model, all, option("--out")));
         }

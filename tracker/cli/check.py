@@ -12,8 +12,11 @@ from tracker.errors import EnvironmentFault, UsageError
 
 if TYPE_CHECKING:
     from tracker.config import CheckTable
-    from tracker.evidence.check import CheckDocument, CheckRow
+    from tracker.evidence.check import CheckDocument, CheckRow, Instrument
     from tracker.native.plan import Subject
+    from tracker.native.probe import Limits
+
+_SLOWER = 10
 
 EPILOG = """Examples:
 
@@ -40,8 +43,17 @@ def check(
         Path | None, typer.Option("--mmproj", metavar="FILE", help="Its vision projector (GGUF).")
     ] = None,
     image: Annotated[
-        Path | None, typer.Option("--image", metavar="FILE", help="A picture for it.")
+        Path | None,
+        typer.Option("--image", metavar="FILE", help="A picture for it: PNG, JPEG, BMP."),
     ] = None,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", help="Build with asserts; upstream then verifies its cells."),
+    ] = False,
+    sanitize: Annotated[
+        bool,
+        typer.Option("--sanitize", help="Build with AddressSanitizer and UBSan; takes minutes."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Does the core behave on an image, without and with the patches?
@@ -56,15 +68,16 @@ def check(
     from tracker.cores import VARIANTS, sources
     from tracker.native.check import check as run
     from tracker.native.claims import with_claims
-    from tracker.native.probe import Limits
 
     this = session(context)
     config = this.config()
+    chosen: dict[Instrument, bool] = {"debug": debug, "sanitize": sanitize}
+    instruments = tuple(instrument for instrument, wanted in chosen.items() if wanted)
     table = config.check
     with this.progress() as progress, sources(config, rev, VARIANTS, progress) as found:
         work = config.state_dir / "work" / "check"
         subjects = _subjects(table, work / "models", scenario, model, mmproj, image)
-        built, cores = found.build("check", progress)
+        built, cores = found.build("check", progress, instruments)
         if not cores:
             raise EnvironmentFault(
                 "nothing was built that could be checked",
@@ -76,12 +89,22 @@ def check(
             revision=found.revision.commit,
             subjects=subjects,
             work=work,
-            limits=Limits(table.timeout_s, table.memory_mib),
+            limits=_limits(table, instruments),
+            instruments=instruments,
             progress=progress,
         )
         document = with_claims(document, found.claimed)
         name = found.revision.name
     finish(document, json=json, show=lambda: _text(document, name))
+
+
+def _limits(table: CheckTable, instruments: tuple[Instrument, ...]) -> Limits:
+    """AddressSanitizer reserves terabytes of addresses, and what it watches is slower."""
+    from tracker.native.probe import Limits
+
+    if "sanitize" in instruments:
+        return Limits(table.timeout_s * _SLOWER, memory_mib=0)
+    return Limits(table.timeout_s, table.memory_mib)
 
 
 def _subjects(
@@ -126,4 +149,8 @@ def _text(document: CheckDocument, name: str) -> str:
         facts = f", {wrong} of {last.facts} facts wrong" if last.facts else ""
         lines.append(f"{last.verdict:<9} {arch:<10} {scenario:<22} {warned} warnings{facts}")
         lines += [f"{'':<10}{row.variant}: {row.why}" for row in rows.values() if row.why]
+    reports = dict.fromkeys(report for row in document.rows for report in row.reports)
+    if reports:
+        lines += ["", "What the sanitizers reported, each once:"]
+        lines += [f"  {report}" for report in reports]
     return "\n".join(lines)

@@ -8,6 +8,9 @@ from tracker.evidence.base import Value
 from tracker.evidence.build import Variant
 from tracker.evidence.verdict import Verdict
 
+#: What a build may carry to find more: asserts, or AddressSanitizer and UBSan.
+Instrument = Literal["debug", "sanitize"]
+
 
 class Warned(Value, frozen=True, kw_only=True):
     """One line of find_slot's warning, taken apart."""
@@ -30,7 +33,7 @@ class CheckRow(Value, frozen=True, kw_only=True):
     are what the patch cures. ``right``: whether the run did what a right memory does, on whichever
     variant; None if that was not proven (a crash, another core). ``claimed`` False: a fault of
     upstream's own, the same with and without the patches, that no carried patch is for: it is told,
-    and does not forbid.
+    and does not forbid. ``reports``: what a sanitizer said, each place once a child.
     """
 
     scenario: str
@@ -51,6 +54,7 @@ class CheckRow(Value, frozen=True, kw_only=True):
     facts: int = 0
     broken: tuple[str, ...] = ()
     right: bool | None = None
+    reports: tuple[str, ...] = ()
     claimed: bool = True
     seconds: float = 0.0
 
@@ -67,3 +71,4 @@ class CheckDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schema
     seconds: float
     rows: tuple[CheckRow, ...]
     reused: bool = False
+    instruments: tuple[Instrument, ...] = ()

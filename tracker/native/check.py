@@ -19,14 +19,16 @@ from threading import Lock
 from uuid import uuid4
 
 from tracker.config import CheckTable
+from tracker.errors import ConfigError
 from tracker.evidence.build import Variant
-from tracker.evidence.check import CheckDocument, CheckRow
+from tracker.evidence.check import CheckDocument, CheckRow, Instrument
 from tracker.evidence.verdict import Verdict, worst
 from tracker.native.core import BuiltCore
 from tracker.native.judge import Digests, pairs, row_of
-from tracker.native.models import tiny_model
+from tracker.native.models import ARCHITECTURES, tiny_model
 from tracker.native.plan import ONE_DIMENSIONAL, Subject, chosen, runs_of
 from tracker.native.probe import Limits, NotCompiled, Program, Ran, compile_probe, run_probe
+from tracker.native.reports import place_of
 from tracker.progress import SILENT, Progress
 
 
@@ -36,7 +38,17 @@ def tiny_subjects(
     """The configured tiny models and the controls, with their runs; made in ``models`` if missing.
 
     ``scenario``: only runs of that name; models that have none are left out.
+
+    Raises:
+        ConfigError: a model is configured that cannot be made.
     """
+    unknown = [arch for arch in table.models if arch not in ARCHITECTURES]
+    if unknown:
+        raise ConfigError(
+            f"no tiny model {unknown[0]!r}; there are: {', '.join(ARCHITECTURES)}",
+            where="check.models",
+            next_step="name one of these",
+        )
     projector = tiny_model("projector", models).path
     subjects = (
         Subject(
@@ -79,9 +91,12 @@ def check(
     subjects: Sequence[Subject],
     work: Path,
     limits: Limits,
+    instruments: Sequence[Instrument] = (),
     progress: Progress = SILENT,
 ) -> CheckDocument:
     """Every run of every subject on every core; ``work``: a folder of ours that keeps the programs.
+
+    ``instruments``: what the cores were built with.
 
     Raises:
         EnvironmentFault: the compiler cannot be started, or the disk is full.
@@ -100,6 +115,7 @@ def check(
         revision=revision,
         seconds=round(time.monotonic() - started, 3),
         rows=rows,
+        instruments=tuple(instruments),
     )
 
 
@@ -144,6 +160,9 @@ def _rows(
     rows = []
     for index, subject in enumerate(subjects):
         of_subject = {variant: ran[variant, index] for variant in cores}
+        known = frozenset(
+            place_of(report) for one in of_subject.get("baseline", ()) for report in one.reports
+        )
         for variant, core in cores.items():
             together = zip(subject.runs, pairs(of_subject, variant), strict=True)
             rows += [
@@ -156,6 +175,7 @@ def _rows(
                     revision=revision,
                     core=core,
                     digests=digests,
+                    known=known,
                 )
                 for run, (mine, theirs) in together
             ]

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import re
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tracker.evidence.build import Variant
 from tracker.evidence.check import CheckRow, Warned
@@ -21,6 +22,11 @@ from tracker.evidence.verdict import Verdict
 from tracker.native.core import BuiltCore
 from tracker.native.plan import Run
 from tracker.native.probe import Counted, Ran, Said
+from tracker.native.reports import place_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _BASELINE = "baseline"
 # Debug builds verify the tails of the cells, but only log what they find.
@@ -61,14 +67,20 @@ def row_of(
     revision: str,
     core: BuiltCore,
     digests: Digests,
+    known: Collection[str] = (),
 ) -> CheckRow:
-    """The row of one run; ``baseline``: the same run without the patches, for the comparison."""
+    """The row of one run; ``baseline``: the same run without the patches, for the comparison.
+
+    ``known``: where a sanitizer reports something without the patches too, in any run.
+    """
     said = ran.said
     library = _library(said, digests)
+    without = baseline.said if baseline else None
     difference: tuple[float, str] | None = None
     if said is not None:
-        difference = _difference(run, said, baseline.said if baseline else None)
-    judged = _judged(run, ran, variant, difference, library, core)
+        difference = _difference(run, said, without)
+    doubts = tuple(_doubts(said, library, core)) if said else ()
+    judged = _judged(run, ran, variant, difference, doubts, known, without)
     return CheckRow(
         scenario=run.name,
         arch=arch,
@@ -89,8 +101,9 @@ def row_of(
         verdict=judged.verdict,
         why=judged.why,
         facts=len(said.facts) if said else 0,
-        right=_right(run, ran, library, core),
-        broken=tuple(sentence(fact) for fact in said.facts if not fact.holds) if said else (),
+        right=_right(run, said, doubts),
+        reports=ran.reports,
+        broken=tuple(sentence(fact) for fact in _broken(said)) if said else (),
         seconds=round(said.seconds, 3) if said else 0.0,
     )
 
@@ -140,27 +153,32 @@ def _judged(
     ran: Ran,
     variant: Variant,
     difference: tuple[float, str] | None,
-    library: tuple[str, str] | None,
-    core: BuiltCore,
+    doubts: Sequence[Judged],
+    known: Collection[str],
+    baseline: Said | None,
 ) -> Judged:
     """The first reason against a pass, in the order of how much it matters; else a pass."""
     said = ran.said
     if said is None:
         return Judged(Verdict.FAIL, ending(ran))
-    reasons = _doubts(said, library, core)
+    reasons: Iterable[Judged] = doubts
     if variant == "patched":
-        reasons = chain(reasons, _with_patches(run, said, difference))
+        new = [report for report in ran.reports if place_of(report) not in known]
+        said_new = _reported(new, Verdict.FAIL, "only with the patches, a sanitizer reports")
+        absent = _absent(said, baseline)
+        reasons = chain(reasons, said_new, _with_patches(run, said, difference), absent)
     elif run.geometry == "none":
         reasons = chain(reasons, _control(run, said))
-    else:
+    said_all = _reported(ran.reports, Verdict.ATTENTION, "a sanitizer reports of upstream's own")
+    reasons = chain(reasons, said_all)
+    if variant == "baseline" and run.geometry != "none":
         reasons = chain(reasons, _without_patches(run, said))
     return next(iter(reasons), Judged(Verdict.OK))
 
 
-def _right(run: Run, ran: Ran, library: tuple[str, str] | None, core: BuiltCore) -> bool | None:
+def _right(run: Run, said: Said | None, doubts: Sequence[Judged]) -> bool | None:
     """Whether the run did what a right memory does; None if nothing is proven."""
-    said = ran.said
-    if said is None or any(_doubts(said, library, core)):
+    if said is None or doubts:
         return None
     return not _broken(said) and (run.break_lines or not said.warnings)
 
@@ -184,8 +202,34 @@ def _doubts(said: Said, library: tuple[str, str] | None, core: BuiltCore) -> Ite
         yield Judged(Verdict.UNKNOWN, "no image row was decoded, so this proves nothing")
     if not said.memory_class:
         yield Judged(Verdict.UNKNOWN, "the memory object was not told")
-    if said.logits.count == 0 and not said.facts:
+    if said.logits.count:
+        yield from _logit_doubts(said)
+    elif not said.facts:
         yield Judged(Verdict.UNKNOWN, "neither logits nor facts, so this proves nothing")
+
+
+def _logit_doubts(said: Said) -> Iterator[Judged]:
+    """Equal bits prove nothing if they are the bits of no number."""
+    import numpy as np
+
+    logits = _logits(said)
+    if logits is None:
+        yield Judged(Verdict.UNKNOWN, "the logits cannot be read")
+    elif not np.isfinite(logits).all():
+        yield Judged(Verdict.FAIL, "some logits are no finite numbers")
+
+
+def _absent(said: Said, baseline: Said | None) -> Iterator[Judged]:
+    """Leaving facts out is no way to be right. Their names may differ with what was answered."""
+    absent = (len(baseline.facts) if baseline else 0) - len(said.facts)
+    if absent > 0:
+        yield Judged(Verdict.UNKNOWN, f"states {absent} facts less than without the patches")
+
+
+def _reported(reports: Sequence[str], verdict: Verdict, words: str) -> Iterator[Judged]:
+    if reports:
+        more = f" (and {len(reports) - 1} more)" if len(reports) > 1 else ""
+        yield Judged(verdict, f"{words}: {reports[0]}{more}")
 
 
 def _control(run: Run, said: Said) -> Iterator[Judged]:
@@ -231,7 +275,17 @@ def _with_patches(run: Run, said: Said, difference: tuple[float, str] | None) ->
 
 
 def _broken(said: Said) -> list[Counted]:
-    return [fact for fact in said.facts if not fact.holds]
+    return [fact for fact in said.facts if not _holds(fact)]
+
+
+def _holds(fact: Counted) -> bool:
+    """The program's own word, and that its numbers say the same."""
+    return (
+        fact.holds
+        and (fact.expected is None or fact.returned is fact.expected)
+        and (fact.limit is None or (fact.diff is not None and _size(fact.diff) <= fact.limit))
+        and (fact.expected_count is None or fact.count == fact.expected_count)
+    )
 
 
 def _worst(broken: list[Counted]) -> str:
@@ -258,11 +312,23 @@ def _max_abs_diff(said: Said, baseline: Said) -> float:
 
     if said.logits.digest == baseline.logits.digest and said.logits.count == baseline.logits.count:
         return 0.0
-    ours, theirs = (np.fromfile(one.logits.file, dtype=np.float32) for one in (said, baseline))
-    if ours.size != theirs.size:
-        return float(np.finfo(np.float32).max)
+    ours, theirs = _logits(said), _logits(baseline)
+    most = float(np.finfo(np.float32).max)
+    if ours is None or theirs is None or ours.size != theirs.size:
+        return most
     worst = float(np.max(np.abs(ours.astype(np.float64) - theirs.astype(np.float64))))
-    return worst if np.isfinite(worst) else float(np.finfo(np.float32).max)
+    return worst if np.isfinite(worst) else most
+
+
+def _logits(said: Said) -> NDArray[np.float32] | None:
+    """None if the file does not hold what the run said of it."""
+    import numpy as np
+
+    try:
+        found = np.fromfile(said.logits.file, dtype=np.float32)
+    except OSError:
+        return None
+    return found if found.size == said.logits.count else None
 
 
 def pairs(ran: Mapping[Variant, tuple[Ran, ...]], variant: Variant) -> list[tuple[Ran, Ran | None]]:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 from uuid import uuid4
@@ -31,6 +31,7 @@ from tracker.evidence.base import digest
 from tracker.native.children import clean_environment
 from tracker.native.core import BuiltCore
 from tracker.native.plan import Subject
+from tracker.native.reports import reports_by_run, words_of
 
 # What the program can use only where the revision's headers have it: macro -> (header, word in it).
 _FEATURES = {
@@ -41,6 +42,7 @@ _COMPILE_TIMEOUT_S = 600.0
 _TAIL_BYTES = 4000
 _MOST_LINES = 20
 _GRACE_S = 5.0
+_LATE = b"late"
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -99,11 +101,13 @@ class Ran:
 
     ``said``: None unless it came to its end. ``code``: status of the child that ran it, negative
     for a signal, None if the time limit ended it. ``last_words``: what stderr ended with.
+    ``reports``: of a sanitizer, those that no earlier run of the same child gave.
     """
 
     said: Said | None
     code: int | None
     last_words: str = ""
+    reports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +264,9 @@ def run_probe(
         for ran in life.runs():
             results.append(ran)
             on_run()
+        for number, reports in life.reports().items():
+            if number < len(results):
+                results[number] = replace(results[number], reports=reports)
         if len(results) == before:
             # It died before its first run: so it would for every other.
             end = life.ended()
@@ -316,37 +323,57 @@ class _Life:
         lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         reader = threading.Thread(target=_read_lines, args=(pipe, lines), daemon=True)
         reader.start()
-        running = False
+        expected, running = self.skip, False
         deadline = time.monotonic() + self.limits.timeout_s
         while True:
+            left = deadline - time.monotonic()
             try:
-                line = lines.get(timeout=max(0.0, deadline - time.monotonic()))
+                # Also for a child that never stops talking: then there is always a line to get.
+                line = lines.get(timeout=left) if left > 0 else _LATE
             except queue.Empty:
-                self._code = None
-                self._fatal = f"ended by us after {self.limits.timeout_s:g} s"
-                yield Ran(None, None, self._fatal)
+                line = _LATE
+            if line is _LATE:
+                self._late()
+                # Before its first run it would be late for every other too: told once, for all.
+                if running or expected > self.skip:
+                    yield Ran(None, None, self._fatal)
                 return
             if line is None:
                 break
             told = _decoded(line)
+            if told is None:
+                continue
+            deadline = time.monotonic() + self.limits.timeout_s
             if isinstance(told, Said):
-                running = False
-                yield Ran(told, 0)
-            elif told is not None:
-                running = running or told.begin is not None
-                self._fatal = told.fatal or self._fatal
-            if told is not None:
-                deadline = time.monotonic() + self.limits.timeout_s
-        self._code = child.wait()
+                if running and told.job == expected:
+                    yield Ran(told, 0)
+                    expected, running = expected + 1, False
+                continue
+            self._fatal = told.fatal or self._fatal
+            if told.begin is not None:
+                if running:
+                    yield Ran(None, 0, "its result cannot be read")
+                    expected += 1
+                running = True
+        try:
+            self._code = child.wait(self.limits.timeout_s)
+        except subprocess.TimeoutExpired:
+            self._late()
         if running:
             yield Ran(None, self._code, self._last_words())
+
+    def _late(self) -> None:
+        self._code = None
+        self._fatal = f"ended by us after {self.limits.timeout_s:g} s"
+
+    def reports(self) -> dict[int, tuple[str, ...]]:
+        """What a sanitizer said, by run; complete once the child has ended."""
+        return reports_by_run(self._errors.read_text(errors="replace"))
 
     def _last_words(self) -> str:
         with self._errors.open("rb") as file:
             file.seek(max(0, self._errors.stat().st_size - _TAIL_BYTES))
-            tail = file.read().decode(errors="replace").strip()
-        told = [line for line in tail.splitlines() if line.strip()]
-        return self._fatal or " | ".join(told[-3:])
+            return self._fatal or " | ".join(words_of(file.read().decode(errors="replace")))
 
 
 def _read_lines(pipe: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:

@@ -7,10 +7,12 @@ recipe make the same core.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from tracker.config import BuildTable, DownstreamTable
 from tracker.errors import UsageError
+from tracker.evidence.check import Instrument
 
 # Upstream's option for each backend that a recipe may ask for.
 BACKEND_OPTIONS = {
@@ -29,6 +31,14 @@ _QUIET_OPTIONS = {
 }
 # Only set where the revision knows them, so that they never count as unknown options of a recipe.
 _OFFLINE_SERVER = {"LLAMA_BUILD_UI": "OFF", "LLAMA_USE_PREBUILT_UI": "OFF"}
+
+
+# The last word on a command line wins, so these hold whatever the recipe itself says.
+_INSTRUMENTS: dict[Instrument, tuple[str, ...]] = {
+    # Upstream's asserts and its verification of the cells' tails; the standard containers' bounds.
+    "debug": ("-UNDEBUG", "-D_GLIBCXX_ASSERTIONS"),
+    "sanitize": ("-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-g1"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +135,22 @@ def recipe_of(table: BuildTable, name: str) -> Recipe:
         timeout_s=found.timeout_s,
         downstream=tuple(one for one in table.downstream if one.recipe == name),
     )
+
+
+def instrumented(recipe: Recipe, instruments: Iterable[Instrument]) -> Recipe:
+    """``recipe`` with a build that finds more, or as it is without ``instruments``."""
+    for instrument in instruments:
+        flags = _INSTRUMENTS[instrument]
+        recipe = replace(
+            recipe,
+            name=f"{recipe.name}-{instrument}",
+            # Without flags of its own a recipe has CMake's; an instrument must not undo them.
+            c_flags=(*(recipe.c_flags or ("-O1",)), *flags),
+            cxx_flags=(*(recipe.cxx_flags or ("-O1",)), *flags),
+            target_flags=tuple(
+                (name, " ".join(word for word in to.split() if word != "-DNDEBUG"))
+                for name, to in recipe.target_flags
+            ),
+            downstream=(),
+        )
+    return recipe
