@@ -6,8 +6,9 @@ every range is checked against brackets counted by a lexer of our own, and what 
 is marked ``reliable=False``.
 """
 
-from tracker.source.focus import focused, holding, same_focus
+from tracker.source.focus import focused, kept, same_focus
 from tracker.source.lexer import tokens
+from tracker.source.naming import may_define
 from tracker.source.outline import (
     Definition,
     Found,
@@ -29,8 +30,9 @@ __all__ = [
     "enclosing_function",
     "enclosing_scope",
     "focused",
-    "holding",
     "is_cpp",
+    "kept",
+    "may_define",
     "outline",
     "same_focus",
     "tokens",

@@ -8,7 +8,7 @@ an answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tracker.source.cutting import Piece, cut, recut
 
@@ -22,12 +22,12 @@ def focused(source: bytes, word: str) -> bytes:
     return b"".join(p.text if p.may_define(name) else p.blanked() for p in found.pieces)
 
 
-def holding(source: bytes, text: bytes) -> bytes:
-    """``source`` with every piece blanked that does not hold ``text``; line numbers stay."""
+def kept(source: bytes, wanted: Callable[[bytes], bool]) -> bytes:
+    """``source`` with every piece blanked of whose text ``wanted`` is false; line numbers stay."""
     found = cut(source)
     if found is None:
         return source
-    return b"".join(p.text if text in p.text else p.blanked() for p in found.pieces)
+    return b"".join(p.text if wanted(p.text) else p.blanked() for p in found.pieces)
 
 
 def same_focus(known: bytes, source: bytes, word: str) -> bool:

@@ -11,6 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tracker.config import RegionTable
 from tracker.source import Kind, is_cpp
@@ -27,6 +28,10 @@ _FUNCTIONS = frozenset({Kind.FUNCTION, Kind.DECLARATION, Kind.MACRO})
 _TYPES = frozenset({Kind.TYPE})
 _HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh"})
 _MOST = 3  # definitions of one name; with more of them the name says too little
+
+
+_LOOK_BACK = 128  # bytes in front of a variable that hold its type
+_DECLARED = re.compile(rb"\b([A-Za-z_][\w:]*)(?:\s+|\s*(?:const\s*)?[&*]{1,2}\s*)(?:const\s+)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +121,12 @@ def _types_of(owner: bytes | None, source: bytes) -> frozenset[str]:
     """The type names that ``owner`` is declared with in the file; empty for auto or none."""
     if not owner:
         return frozenset()
-    declared = re.compile(
-        rb"\b([A-Za-z_][\w:]*)\s*(?:const\s*)?[&*]{0,2}\s*\b" + re.escape(owner) + rb"\s*[,)=;{]"
-    )
-    words = {match[1].decode("ascii", "replace") for match in declared.finditer(source)}
+    words = {
+        match[1].decode("ascii", "replace")
+        for use in re.finditer(re.escape(owner) + rb"\s*[,)=;{]", source)
+        for match in [_DECLARED.search(source, max(0, use.start() - _LOOK_BACK), use.start())]
+        if match is not None
+    }
     return frozenset(words - {"auto", "const", "return", "else", "case", "new", "delete"})
 
 
@@ -160,6 +167,7 @@ def _type(use: _Use, types: frozenset[str], library: Library) -> list[tuple[str,
     return [(f"{k.path}::{k.definition.name} @fields", k.definition.name) for k in known[:1]]
 
 
+@lru_cache(maxsize=256)
 def _own_fields(known: Known) -> bytes:
     """The type's text without functions and nested types: what braces enclose is cut out."""
     body = known.text.partition(b"{")[2].rpartition(b"}")[0]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
 
-from tracker.source import Kind, holding, is_cpp, outline, tokens
+from tracker.source import Kind, is_cpp, kept, may_define, outline, tokens
 from tracker.watch.locate import Region, in_file
 from tracker.watch.selector import Selector
 
@@ -59,10 +59,11 @@ def follow(
     named = [
         (wanted, found)
         for item in search.holding((_last(selector.name),))
-        if is_cpp(item.path) and not _defines(item.here, selector, item.path)
+        if is_cpp(item.path) and may_define(item.there, _last(selector.name).encode())
         for wanted in [replace(selector, path=item.path)]
         if isinstance(found := in_file(wanted, item.path, item.there), Region)
         and found.declared is region.declared
+        and not _defines(item.here, selector, item.path)
     ]
     if len(named) > 1:
         return Several(tuple(found.path for _, found in named))
@@ -85,13 +86,14 @@ def _defines(blob: bytes | None, selector: Selector, path: str) -> bool:
 def _by_anchor(selector: Selector, files: Iterable[Candidate]) -> tuple[Selector, Region] | None:
     assert selector.literal is not None  # noqa: S101
     found: list[tuple[Selector, Region]] = []
+    literal = selector.literal.encode()
     for item in files:
-        if not is_cpp(item.path) or selector.literal.encode() not in item.there:
+        if not is_cpp(item.path) or literal not in item.there:
             continue
-        part = holding(item.there, selector.literal.encode())
+        part = kept(item.there, lambda text: literal in text)
         for definition in outline(part).definitions:
             text = part[definition.first : definition.last]
-            if definition.kind is not Kind.FUNCTION or selector.literal.encode() not in text:
+            if definition.kind is not Kind.FUNCTION or literal not in text:
                 continue
             wanted = replace(selector, path=item.path, name=definition.name)
             region = in_file(wanted, item.path, item.there)
@@ -113,24 +115,28 @@ def _by_content(
     for item in files:
         if not is_cpp(item.path) or _share(words, item.there) < _ALIKE:
             continue
-        kept = {d.name for d in outline(item.here).definitions} if item.here is not None else set()
-        for definition in outline(item.there).definitions:
-            if definition.kind not in _COMPARED or definition.name in kept:
-                continue
-            text = item.there[definition.first : definition.last]
-            if _share(words, text) < _ALIKE / 2:
-                continue
-            score = _alike(shape, _shape(text))
-            if score >= _ALIKE:
-                name = definition.name
-                scored.append((score, replace(selector, path=item.path, name=name)))
+        part = kept(item.there, lambda text: _share(words, text) >= _ALIKE / 2)
+        found = [
+            (score, definition.name)
+            for definition in outline(part).definitions
+            if definition.kind in _COMPARED
+            for text in [part[definition.first : definition.last]]
+            if _share(words, text) >= _ALIKE / 2
+            and (score := _alike(shape, _shape(text))) >= _ALIKE
+        ]
+        stayed = {d.name for d in outline(item.here).definitions} if found and item.here else set()
+        scored += [
+            (score, replace(selector, path=item.path, name=name))
+            for score, name in found
+            if name not in stayed
+        ]
     scored.sort(key=lambda pair: -pair[0])
     if not scored or (len(scored) > 1 and scored[0][0] - scored[1][0] < _APART):
         return None
     wanted = scored[0][1]
     blob = next(item.there for item in files if item.path == wanted.path)
-    found = in_file(wanted, wanted.path, blob)
-    return (wanted, found) if isinstance(found, Region) else None
+    there = in_file(wanted, wanted.path, blob)
+    return (wanted, there) if isinstance(there, Region) else None
 
 
 def _words(text: bytes) -> frozenset[bytes]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tracker.source import Definition, Kind, focused, outline, tokens
+from tracker.source import Definition, Kind, focused, may_define, outline, tokens
 from tracker.watch.snapshot import Files
 
 _INCLUDE = re.compile(rb'#[ \t]*include[ \t]*"([^"\n]+)"')  # begins plainly: searched fast
@@ -20,9 +20,6 @@ _ENUM = re.compile(rb"enum\b[^;{}()]*\{")  # begins with a plain word: searched 
 _IMPLEMENTATIONS = (".cpp", ".cc", ".cxx", ".c")
 _FOLDERS = ("", "include", "src")
 _DEPTH = 2
-_LOOK_BACK = 64  # bytes; a longer run of white space counts as a definition
-_BEHIND = re.compile(rb"[\w*&>:]\Z")
-_CALLED = re.compile(rb"(?:\b(?:return|else|case|not|and|or|throw)|&&)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +74,8 @@ class Library:
         return self._last[word]
 
     def _ending_in(self, word: str) -> Iterator[Known]:
-        name = re.escape(word.encode())
-        # A name is defined as a type, a macro, or in front of a parenthesis.
-        defined = re.compile(
-            rb"\b(?:struct|class|union|enum|define)\b[^;{}()]*\b%b\b|\b%b\s*\(" % (name, name)
-        )
         for path, source in self._visible():
-            if not defined.search(source):
+            if not may_define(source, word.encode(), names=True):
                 continue
             part = focused(source, word)
             for item in outline(part).definitions:
@@ -121,7 +113,7 @@ class Library:
     def _named(self, name: str) -> Iterator[Known]:
         word = name.rpartition("::")[2]
         for path, source in self._visible():
-            if _may_define(source, word.encode()):
+            if may_define(source, word.encode()):
                 part = focused(source, word)
                 for item in outline(part).named(name):
                     yield Known(path, part, item)
@@ -189,22 +181,6 @@ def _enumerators_beside(constant: str, source: bytes) -> frozenset[str]:
             if word in stream:
                 return _enumerators(stream)
     return frozenset()
-
-
-@lru_cache(maxsize=2048)
-def _may_define(source: bytes, word: bytes) -> bool:
-    """``word`` stands somewhere as a definition's name does: behind a type, a star or a scope.
-
-    Cheap: behind ``return``, ``&&`` or other marks it is taken for a call. A function that returns
-    an rvalue reference is therefore not found, and a condition on it stays open.
-    """
-    at = source.find(word)
-    while at >= 0:
-        before = source[max(0, at - _LOOK_BACK) : at].rstrip()
-        if not before or (_BEHIND.search(before) and not _CALLED.search(before)):
-            return True
-        at = source.find(word, at + 1)
-    return False
 
 
 def _enumerators(stream: tuple[bytes, ...]) -> frozenset[str]:
