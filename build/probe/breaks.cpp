@@ -103,6 +103,7 @@ void direct(Run & run) {
     say("jump forward", { text, text_rows(3, 100, 2) }, 0);
     say("text going back", { text, text_rows(3, 5, 2) }, 1);
     say("text repeated", { text, text_rows(3, 8, 2) }, 1);
+    say("first token repeated", { text_rows(1, 0, 1), text_rows(1, 0, 2) }, 1);
     say("image going back", { text, image_rows({ 4, 4, 2 }, 4) }, 1);
     say("image on the last token", { text, image_rows({ 4, 4, 2 }, 8) }, 1);
     say("rows of an image repeated", { text, part(image, 0, 100), part(image, 50, 150) }, 1);

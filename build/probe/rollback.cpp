@@ -142,7 +142,7 @@ void then_fork(Run & run) {
 // Several sequences in one memory, and what each holds. Every call must be right for all of them.
 class Several {
 public:
-    Several(Run & run, const std::string & name) : run(run), name(name), session(run.model, run.setup(4, N_SNAPSHOTS)) {}
+    Several(Run & run, const std::string & name) : run(run), name(name), session(run.model, run.setup(5, N_SNAPSHOTS)) {}
 
     void decode(const std::vector<int> & sequences, int n) {
         std::vector<std::pair<int, Rows>> batch;
@@ -238,6 +238,9 @@ void among(Run & run) {
               all.back(1, 2);
               all.back(2, 1);
               all.decode({ 3, 0 }, 4);
+              // the cell of 1 had to make room, which leaves its snapshots behind
+              all.refused(1, 1);
+              all.back(2, 1);
           } },
         { "further back behind others", [](Several & all) { all.decode({ 0 }, 9); all.decode({ 1 }, 7); all.back(0, 1); all.decode({ 1 }, 3); all.back(0, 2); } },
         { "the source goes on first", [](Several & all) { all.decode({ 0 }, 9); all.copy(0, 1); all.back(1, 2); all.decode({ 0 }, 3); } },
@@ -285,6 +288,26 @@ void among(Run & run) {
               all.drop(1);
               all.copy(0, 2);
               all.back(2, 3);
+          } },
+        { "a copy in the way of another's source",
+          [](Several & all) {
+              for (const int s : { 0, 1, 2, 3, 4 }) {
+                  all.decode({ s }, 9);
+              }
+              all.drop(0);
+              all.copy(2, 0);
+              all.back(0, 2);
+              all.drop(1);
+              all.copy(3, 1);
+              all.back(1, 2);
+              all.decode({ 3, 4 }, 3);
+          } },
+        { "two at the same position change places",
+          [](Several & all) {
+              all.decode({ 0 }, 10);
+              all.decode({ 1 }, 9);
+              all.image(1, 39, 15);
+              all.decode({ 1, 0 }, 3);
           } },
         { "only the copy is kept", [](Several & all) { all.decode({ 0 }, 9); all.copy(0, 1); all.back(1, 2); all.keep(1); all.decode({ 0, 3 }, 4); } },
     };
