@@ -12,6 +12,7 @@ from tests.support.check_program import core, pids, program, subject
 from tracker.errors import EnvironmentFault
 from tracker.native.core import Compiler
 from tracker.native.probe import Limits, NotCompiled, Program, Ran, compile_probe, run_probe
+from tracker.native.store import Store
 
 # Only runs that never end wait for the short one; it must be long enough to start a program in.
 PATIENT, SHORT = Limits(60.0, 0), Limits(3.0, 0)
@@ -132,15 +133,18 @@ def calls(folder: Path) -> int:
 
 
 def test_a_program_is_compiled_once_a_core(tmp_path: Path) -> None:
-    """Other headers, another library or other flags: another program."""
+    """One that was damaged is made anew; another core, place or other flags: another program."""
     made = compiler(tmp_path, _MAKES)
-    out = tmp_path / "out"
+    out = Store(tmp_path / "programs", limit_gib=1)
     first = compile_probe(core(tmp_path, compiler=made), out)
     assert isinstance(first, Program)
     assert first.path.read_text() == "made\n"
     before = calls(tmp_path)
     assert compile_probe(core(tmp_path, compiler=made), out) == first
     assert calls(tmp_path) == before
+    first.path.write_text("damaged")
+    assert compile_probe(core(tmp_path, compiler=made), out) == first
+    assert first.path.read_text() == "made\n"
     others = (
         core(tmp_path, compiler=made, key="other"),
         core(tmp_path, content=b"another", compiler=made),
@@ -158,16 +162,16 @@ def test_a_program_is_compiled_once_a_core(tmp_path: Path) -> None:
 def test_a_core_that_the_program_does_not_fit_is_a_value(tmp_path: Path) -> None:
     """The compiler's first errors, and nothing left behind that a later run would take."""
     made = compiler(tmp_path, "echo note; echo 'a.cpp:1: error: no member named find_slot'; exit 1")
-    out = tmp_path / "out"
+    out = Store(tmp_path / "programs", limit_gib=1)
     for _ in range(2):
         found = compile_probe(core(tmp_path, compiler=made), out)
         assert isinstance(found, NotCompiled)
         assert found.lines[0] == "a.cpp:1: error: no member named find_slot"
-    assert list(out.iterdir()) == []
+    assert out.manifests() == []
 
 
 def test_a_compiler_that_is_gone_cannot_go_on(tmp_path: Path) -> None:
     """It is no fault of the revision, so it is no value."""
     gone = Compiler(tmp_path / "gone", tmp_path / "gone", "none", "none")
     with pytest.raises(EnvironmentFault, match="cannot start the compiler"):
-        compile_probe(core(tmp_path, compiler=gone), tmp_path / "out")
+        compile_probe(core(tmp_path, compiler=gone), Store(tmp_path, limit_gib=1))

@@ -19,6 +19,7 @@ from tracker.native.judge import Digests, row_of
 from tracker.native.models import tiny_model
 from tracker.native.plan import Subject, runs_of
 from tracker.native.probe import Limits, Program, Ran, compile_probe, run_probe
+from tracker.native.store import Store
 
 pytestmark = [pytest.mark.native, pytest.mark.archives, pytest.mark.xdist_group("native")]
 
@@ -98,7 +99,8 @@ class Bench:
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     folder = tmp_path_factory.mktemp("faults")
     cores = real_cores(folder)
-    programs = {variant: compile_probe(core, folder / "probe") for variant, core in cores.items()}
+    store = Store(folder / "programs", limit_gib=1)
+    programs = {variant: compile_probe(core, store) for variant, core in cores.items()}
     plain, patched = (programs["baseline"], programs["patched"])
     assert isinstance(plain, Program)
     assert isinstance(patched, Program)

@@ -27,7 +27,15 @@ from tracker.native.core import BuiltCore
 from tracker.native.judge import Digests, pairs, row_of
 from tracker.native.models import ARCHITECTURES, tiny_model
 from tracker.native.plan import ONE_DIMENSIONAL, Subject, chosen, runs_of
-from tracker.native.probe import Limits, NotCompiled, Program, Ran, compile_probe, run_probe
+from tracker.native.probe import (
+    Limits,
+    NotCompiled,
+    Program,
+    Ran,
+    compile_probe,
+    program_store,
+    run_probe,
+)
 from tracker.native.reports import place_of
 from tracker.progress import SILENT, Progress
 
@@ -94,7 +102,7 @@ def check(
     instruments: Sequence[Instrument] = (),
     progress: Progress = SILENT,
 ) -> CheckDocument:
-    """Every run of every subject on every core; ``work``: a folder of ours that keeps the programs.
+    """Every run of every subject on every core; ``work``: a folder of ours.
 
     ``instruments``: what the cores were built with.
 
@@ -103,13 +111,17 @@ def check(
     """
     started = time.monotonic()
     progress.stage("check")
-    programs = {variant: compile_probe(core, work / "probe") for variant, core in cores.items()}
+    store = program_store()  # holds the programs until the runs are done
+    with ThreadPoolExecutor() as pool:
+        compiled = pool.map(lambda core: compile_probe(core, store), cores.values())
+        programs = dict(zip(cores, compiled, strict=True))
     place = work / "runs" / uuid4().hex
     try:
         ran = _run_all(programs, subjects, place, limits, progress)
         rows = _rows(ran, cores, subjects, revision)
     finally:
         shutil.rmtree(place, ignore_errors=True)
+        store.close()
     return CheckDocument(
         verdict=worst(row.verdict for row in rows),
         revision=revision,

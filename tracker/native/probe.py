@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
-from uuid import uuid4
 
 import msgspec
 
@@ -32,6 +32,7 @@ from tracker.native.children import clean_environment
 from tracker.native.core import BuiltCore
 from tracker.native.plan import Subject
 from tracker.native.reports import reports_by_run, words_of
+from tracker.native.store import Store, default_folder, key_of
 
 # What the program can use only where the revision's headers have it: macro -> (header, word in it).
 _FEATURES = {
@@ -42,6 +43,8 @@ _COMPILE_TIMEOUT_S = 600.0
 _TAIL_BYTES = 4000
 _MOST_LINES = 20
 _GRACE_S = 5.0
+_PROGRAM = "probe"
+_STORE_GIB = 0.25  # some 60 programs
 _LATE = b"late"
 
 
@@ -134,11 +137,17 @@ class Limits:
     memory_mib: int = 8192
 
 
-def compile_probe(core: BuiltCore, out_dir: Path) -> Program | NotCompiled:
-    """The check program for ``core``, compiled into ``out_dir`` unless it is there already.
+def program_store() -> Store:
+    """Where compiled programs are kept, beside the cores that they are linked to."""
+    return Store(default_folder().with_name("programs"), limit_gib=_STORE_GIB)
+
+
+def compile_probe(core: BuiltCore, store: Store) -> Program | NotCompiled:
+    """The check program for ``core``: out of ``store``, or compiled and stored there.
 
     Raises:
         EnvironmentFault: the compiler cannot be started.
+        OSError: the store cannot be written.
     """
     source = bundled("build/probe")
     files = sorted(source.glob("*.?pp"))
@@ -151,29 +160,29 @@ def compile_probe(core: BuiltCore, out_dir: Path) -> Program | NotCompiled:
     # -O1 of the program itself costs more to compile than it saves; the core keeps its own flags.
     flags = ["-std=c++17", "-O0", *core.cxx_flags, *defines]
     flags += [f"-I{folder}" for folder in core.include_dirs]
-    key = digest(
-        core.key,
-        core.digest,
-        str(core.build_dir),
-        core.compiler.digest,
-        flags,
-        [hashlib.sha256(file.read_bytes()).hexdigest() for file in files],
-    )
-    place = out_dir / key
-    program = Program(place / "probe", core, "-DPROBE_MTMD" in defines)
-    if program.path.is_file():
-        return program
-    beside = out_dir / f".{key}.{uuid4().hex}"
-    beside.mkdir(parents=True)
-    try:
-        errors = _compile(core, files, flags, beside)
-        if errors:
-            return NotCompiled(errors)
-        with suppress(OSError):  # another run was faster: its result is the same
-            beside.rename(place)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    return program
+    parts = {
+        "core": f"{core.key} {core.digest}",
+        # Compiled in: where the program finds the core's libraries.
+        "place": str(core.build_dir),
+        "compiler": core.compiler.digest,
+        "flags": " ".join(flags),
+        "sources": digest([hashlib.sha256(file.read_bytes()).hexdigest() for file in files]),
+    }
+    key = key_of(parts)
+    with store.making(key), TemporaryDirectory(prefix="lloyal-track-probe-") as folder:
+        entry = store.get(key)
+        if entry is None:
+            beside = Path(folder)
+            errors = _compile(core, files, flags, beside)
+            if errors:
+                return NotCompiled(errors)
+            made = beside / _PROGRAM
+            entry = store.put(key, parts, {}, lambda place: _copied(made, place))
+    return Program(entry.folder / _PROGRAM, core, "-DPROBE_MTMD" in defines)
+
+
+def _copied(made: Path, folder: Path) -> None:
+    shutil.copy2(made, folder / made.name)
 
 
 def _compile(
@@ -200,7 +209,7 @@ def _compile(
             f"-Wl,-rpath,{core.build_dir}",
             *(["-ldl"] if os.uname().sysname == "Linux" else []),
             "-o",
-            str(out / "probe"),
+            str(out / _PROGRAM),
         ],
         out,
     )
