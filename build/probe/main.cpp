@@ -61,7 +61,7 @@ std::string logits_json(const std::vector<Logits> & logits, const std::string & 
 
 Object run_job(const Job & job, int number, Model & model, const std::map<std::string, Scenario> & all,
                     const std::string & out_dir) {
-    Run    run{ job, model, {}, {}, 0, false, "", 0, {} };
+    Run    run{ job, model, {}, {}, 0, false, "", 0, {}, "" };
     Object out;
     out.put("job", number).put("scenario", job.scenario);
     the_log().reset();
@@ -95,6 +95,9 @@ Object run_job(const Job & job, int number, Model & model, const std::map<std::s
     std::vector<std::string> codes;
     for (const int code : run.codes) {
         codes.push_back(std::to_string(code));
+    }
+    if (!run.fuzz.empty()) {
+        out.raw("fuzz", run.fuzz);
     }
     return out.put("error", error)
         .raw("codes", array(codes))
@@ -171,6 +174,7 @@ int run(const std::map<std::string, std::string> & options) {
         add_state_scenarios(all);
         add_rollback_scenarios(all);
         add_break_scenarios(all);
+        add_fuzz_scenarios(all);
         const auto   jobs = read_jobs(option("--jobs"));
         const size_t skip = option("--skip").empty() ? 0 : std::stoul(option("--skip"));
         for (size_t i = skip; i < jobs.size(); ++i) {

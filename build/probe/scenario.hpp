@@ -42,6 +42,7 @@ struct Run {
     std::string       memory_class;
     int               snapshots = 0;
     std::vector<Logits> logits;
+    std::string         fuzz;  // the report of the fuzz, as JSON
 
     // The settings of the job, with what the scenario needs.
     Setup setup(int n_seq = 1, int n_rs = 0) const;
@@ -87,5 +88,6 @@ void add_prefill_scenarios(std::map<std::string, Scenario> & all);
 void add_state_scenarios(std::map<std::string, Scenario> & all);
 void add_rollback_scenarios(std::map<std::string, Scenario> & all);
 void add_break_scenarios(std::map<std::string, Scenario> & all);
+void add_fuzz_scenarios(std::map<std::string, Scenario> & all);
 
 }  // namespace probe

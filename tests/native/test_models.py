@@ -11,7 +11,7 @@ from gguf import GGUFReader
 from tracker.native import models
 from tracker.native.models import ARCHITECTURES, GENERATION, tiny_model, write_model
 
-NAMES = (*ARCHITECTURES, "projector")
+NAMES = (*ARCHITECTURES, "qwen35moe-all", "projector")
 
 
 @pytest.mark.parametrize("name", NAMES)

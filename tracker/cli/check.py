@@ -13,6 +13,7 @@ from tracker.errors import EnvironmentFault, UsageError
 if TYPE_CHECKING:
     from tracker.config import CheckTable
     from tracker.evidence.check import CheckDocument, CheckRow, Instrument
+    from tracker.evidence.fuzz import FuzzDocument
     from tracker.native.plan import Subject
     from tracker.native.probe import Limits
 
@@ -23,6 +24,8 @@ EPILOG = """Examples:
 `lloyal-track check`: the pinned revision, every scenario.
 
 `lloyal-track check master --scenario image-512`: one scenario on another revision.
+
+`lloyal-track check --fuzz 500 --seed 7`: random operations on the memory, against an oracle.
 
 `lloyal-track check --model M.gguf --mmproj P.gguf --image I.png`: the same on a real model.
 """
@@ -46,6 +49,16 @@ def check(
         Path | None,
         typer.Option("--image", metavar="FILE", help="A picture for it: PNG, JPEG, BMP."),
     ] = None,
+    fuzz: Annotated[
+        int | None,
+        typer.Option(
+            "--fuzz", metavar="N", min=1, help="Instead: N random sequences of operations."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of --fuzz.")] = 1,
+    start: Annotated[
+        int, typer.Option("--from", metavar="I", min=0, help="The first sequence of --fuzz.")
+    ] = 0,
     debug: Annotated[
         bool,
         typer.Option("--debug", help="Build with asserts; upstream then verifies its cells."),
@@ -65,6 +78,11 @@ def check(
             raise UsageError("no such file", where=str(file))
     if model is None and (mmproj or image):
         raise UsageError("--mmproj and --image go with --model", next_step="name the model too")
+    if fuzz is not None and (scenario or model):
+        raise UsageError(
+            "--fuzz has no scenarios and plays on the tiny models",
+            next_step="leave --scenario and --model out, or --fuzz",
+        )
     from tracker.cores import VARIANTS, sources
     from tracker.native.check import check as run
     from tracker.native.claims import with_claims
@@ -76,7 +94,9 @@ def check(
     table = config.check
     with this.progress() as progress, sources(config, rev, VARIANTS, progress) as found:
         work = config.state_dir / "work" / "check"
-        subjects = _subjects(table, work / "models", scenario, model, mmproj, image)
+        subjects = (
+            _subjects(table, work / "models", scenario, model, mmproj, image) if not fuzz else ()
+        )
         built, cores = found.build("check", progress, instruments)
         if not cores:
             raise EnvironmentFault(
@@ -84,18 +104,42 @@ def check(
                 where=built.variants[0].log,
                 next_step="see `lloyal-track build` for the compiler's own words",
             )
-        document = run(
-            cores,
-            revision=found.revision.commit,
-            subjects=subjects,
-            work=work,
-            limits=_limits(table, instruments),
-            instruments=instruments,
-            progress=progress,
-        )
-        document = with_claims(document, found.claimed)
+        limits = _limits(table, instruments)
         name = found.revision.name
-    finish(document, json=json, show=lambda: _text(document, name))
+        document: CheckDocument | FuzzDocument
+        if fuzz is not None:
+            from tracker.native.fuzz import fuzz as play
+
+            document = play(
+                cores,
+                revision=found.revision.commit,
+                seed=seed,
+                sequences=fuzz,
+                first=start,
+                work=work,
+                limits=limits,
+                instruments=instruments,
+                progress=progress,
+            )
+        else:
+            document = run(
+                cores,
+                revision=found.revision.commit,
+                subjects=subjects,
+                work=work,
+                limits=limits,
+                instruments=instruments,
+                progress=progress,
+            )
+            document = with_claims(document, found.claimed)
+    finish(document, json=json, show=lambda: _shown(document, name))
+
+
+def _shown(document: CheckDocument | FuzzDocument, name: str) -> str:
+    from tracker.cli.fuzz_text import text
+    from tracker.evidence.fuzz import FuzzDocument
+
+    return text(document, name) if isinstance(document, FuzzDocument) else _text(document, name)
 
 
 def _limits(table: CheckTable, instruments: tuple[Instrument, ...]) -> Limits:

@@ -15,6 +15,7 @@ from tracker.evidence.check import CheckDocument
 from tracker.evidence.checklist import ChecklistDocument
 from tracker.evidence.doctor import DoctorDocument
 from tracker.evidence.error import ErrorDocument
+from tracker.evidence.fuzz import FuzzDocument
 from tracker.evidence.history import WatchHistoryDocument
 from tracker.evidence.init import InitDocument
 from tracker.evidence.log import LogDocument
@@ -37,6 +38,7 @@ DOCUMENTS: tuple[type[Value], ...] = (
     DoctorDocument,
     ErrorDocument,
     FetchDocument,
+    FuzzDocument,
     InitDocument,
     LogDocument,
     MergeDocument,

@@ -117,7 +117,7 @@ def check(
         programs = dict(zip(cores, compiled, strict=True))
     place = work / "runs" / uuid4().hex
     try:
-        ran = _run_all(programs, subjects, place, limits, progress)
+        ran = run_all(programs, subjects, place, limits, progress)
         rows = _rows(ran, cores, subjects, revision)
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -131,7 +131,7 @@ def check(
     )
 
 
-def _run_all(
+def run_all(
     programs: Mapping[Variant, Program | NotCompiled],
     subjects: Sequence[Subject],
     place: Path,

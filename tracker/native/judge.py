@@ -74,12 +74,12 @@ def row_of(
     ``known``: where a sanitizer reports something without the patches too, in any run.
     """
     said = ran.said
-    library = _library(said, digests)
+    library = loaded_library(said, digests)
     without = baseline.said if baseline else None
     difference: tuple[float, str] | None = None
     if said is not None:
         difference = _difference(run, said, without)
-    doubts = tuple(_doubts(said, library, core)) if said else ()
+    doubts = tuple(doubts_about(said, library, core)) if said else ()
     judged = _judged(run, ran, variant, difference, doubts, known, without)
     return CheckRow(
         scenario=run.name,
@@ -141,7 +141,7 @@ def _word(answer: bool | None) -> str:
     return {True: "true", False: "false", None: "either"}[answer]
 
 
-def _library(said: Said | None, digests: Digests) -> tuple[str, str] | None:
+def loaded_library(said: Said | None, digests: Digests) -> tuple[str, str] | None:
     if said is None or not said.library:
         return None
     found = digests.of(Path(said.library))
@@ -183,7 +183,7 @@ def _right(run: Run, said: Said | None, doubts: Sequence[Judged]) -> bool | None
     return not _broken(said) and (run.break_lines or not said.warnings)
 
 
-def _doubts(said: Said, library: tuple[str, str] | None, core: BuiltCore) -> Iterator[Judged]:
+def doubts_about(said: Said, library: tuple[str, str] | None, core: BuiltCore) -> Iterator[Judged]:
     """What keeps the run from proving anything, whatever else it says."""
     if said.error:
         yield Judged(Verdict.UNKNOWN, said.error)

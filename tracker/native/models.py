@@ -165,9 +165,9 @@ def _add_experts(weights: _Weights, block: int) -> None:
     weights.add(f"{at}.ffn_down_shexp.weight", 32, 64)
 
 
-def _add_expert_keys(writer: Any) -> None:
+def _add_expert_keys(writer: Any, used: int = 2) -> None:
     writer.add_expert_count(4)
-    writer.add_expert_used_count(2)
+    writer.add_expert_used_count(used)
     writer.add_expert_feed_forward_length(32)
     writer.add_expert_shared_feed_forward_length(32)
 
@@ -185,15 +185,20 @@ def _qwen35(writer: Any, weights: _Weights) -> None:
         weights.add(f"blk.{block}.ffn_down.weight", 128, 64)
 
 
-def _qwen35moe(writer: Any, weights: _Weights) -> None:
+def _qwen35moe(writer: Any, weights: _Weights, used: int = 2) -> None:
     _add_text_keys(writer, "qwen35moe")
-    _add_expert_keys(writer)
+    _add_expert_keys(writer, used)
     writer.add_rope_dimension_sections([3, 3, 2, 0])
     _add_vocabulary(writer, "qwen35")
     _add_embeddings(weights)
     for block in range(_N_BLOCK):
         _add_mixer(weights, block, joined=False)
         _add_experts(weights, block)
+
+
+def _qwen35moe_all(writer: Any, weights: _Weights) -> None:
+    """With all experts at work: where some are chosen, rounding now and then chooses others."""
+    _qwen35moe(writer, weights, used=4)
 
 
 def _qwen3next(writer: Any, weights: _Weights) -> None:
@@ -280,6 +285,7 @@ def _projector(writer: Any, weights: _Weights) -> None:
 _RECIPES: dict[str, tuple[int, Callable[[Any, _Weights], None]]] = {
     "qwen35": (35, _qwen35),
     "qwen35moe": (36, _qwen35moe),
+    "qwen35moe-all": (40, _qwen35moe_all),
     "qwen3next": (37, _qwen3next),
     "mamba2": (38, _mamba2),
     "projector": (39, _projector),
@@ -301,7 +307,7 @@ def _written(path: Path) -> Iterator[Path]:
 
 
 def write_model(name: str, directory: Path) -> TinyModel:
-    """Make the model ``name`` (an architecture, or ``projector``) in ``directory``.
+    """Make the model ``name`` in ``directory``: an architecture, ``qwen35moe-all``, ``projector``.
 
     Raises:
         KeyError: there is no recipe of that name.
@@ -312,7 +318,8 @@ def write_model(name: str, directory: Path) -> TinyModel:
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{name}.{GENERATION}.gguf"
     with _written(path) as beside:
-        writer = GGUFWriter(beside, "clip" if name == "projector" else name)
+        arch = "clip" if name == "projector" else name.partition("-")[0]
+        writer = GGUFWriter(beside, arch)
         recipe(writer, _Weights(writer, seed))
         writer.write_header_to_file()
         writer.write_kv_data_to_file()

@@ -28,6 +28,7 @@ import msgspec
 from tracker.bundled import bundled
 from tracker.errors import EnvironmentFault
 from tracker.evidence.base import digest
+from tracker.evidence.fuzz import FuzzKind
 from tracker.native.children import clean_environment
 from tracker.native.core import BuiltCore
 from tracker.native.plan import Subject
@@ -70,6 +71,33 @@ class Dumped(msgspec.Struct, frozen=True):
     file: str
 
 
+class FuzzFailed(msgspec.Struct, frozen=True):
+    """A sequence of moves that failed, see build/probe/fuzz.cpp. ``diff``: of logits, else 0."""
+
+    kind: FuzzKind
+    text: str
+    diff: float | str
+    moves: str
+    index: int = 0
+    story: tuple[str, ...] = ()
+    shortest: FuzzFailed | None = None
+
+
+class Fuzzed(msgspec.Struct, frozen=True):
+    """What a run of the fuzz counted; see ``FuzzRow`` for what the counts mean."""
+
+    sequences: int
+    cpu_seconds: float
+    failures: tuple[FuzzFailed, ...]
+    tried: dict[str, int]
+    done: dict[str, int]
+    compared: int
+    open: int
+    lucky: int
+    rounding: float
+    tolerance: float
+
+
 class Said(msgspec.Struct, frozen=True):
     """The program's result of one run. ``warnings``: position, after, sequence, n_tokens."""
 
@@ -88,6 +116,7 @@ class Said(msgspec.Struct, frozen=True):
     library: str
     vision_library: str
     seconds: float
+    fuzz: Fuzzed | None = None
 
 
 class _Other(msgspec.Struct, frozen=True):
