@@ -25,7 +25,7 @@ def cores(tmp_path_factory: pytest.TempPathFactory) -> Cores:
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all, so that the check program is compiled once."""
+    """One folder for all: the models are made once."""
     return tmp_path_factory.mktemp("fuzz")
 
 
@@ -72,7 +72,7 @@ def test_a_number_names_a_sequence_and_its_context() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.native
 @pytest.mark.archives
-@pytest.mark.xdist_group("real-cores")
+@pytest.mark.xdist_group("native")
 def test_patched_is_right_where_the_baseline_is_not(cores: Cores, work: Path, seed: int) -> None:
     """The faults that are known: silent wrong results, refused though held, the storm."""
     document = play(cores, work, range(160), seed=seed)
@@ -97,7 +97,7 @@ def test_patched_is_right_where_the_baseline_is_not(cores: Cores, work: Path, se
 
 @pytest.mark.native
 @pytest.mark.archives
-@pytest.mark.xdist_group("real-cores")
+@pytest.mark.xdist_group("native")
 def test_the_seed_decides(cores: Cores, work: Path) -> None:
     """The same seed gives the same failures, counts and shortest sequences; another gives others.
 
@@ -119,7 +119,7 @@ def test_the_seed_decides(cores: Cores, work: Path) -> None:
 
 @pytest.mark.native
 @pytest.mark.archives
-@pytest.mark.xdist_group("real-cores")
+@pytest.mark.xdist_group("native")
 @pytest.mark.parametrize(
     ("fault", "kind", "moves", "word"),
     [
@@ -144,7 +144,7 @@ def test_a_fault_made_on_purpose_is_found_and_shrunk(
 
 @pytest.mark.native
 @pytest.mark.archives
-@pytest.mark.xdist_group("real-cores")
+@pytest.mark.xdist_group("native")
 def test_a_hanging_core_is_a_failure_with_its_number(cores: Cores, work: Path) -> None:
     """It is ended, told, and costs its limit once a run; what was not played is no pass."""
     patched: Cores = {"patched": cores["patched"]}

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -111,17 +112,9 @@ def check(
     """
     started = time.monotonic()
     progress.stage("check")
-    store = program_store()  # holds the programs until the runs are done
-    with ThreadPoolExecutor() as pool:
-        compiled = pool.map(lambda core: compile_probe(core, store), cores.values())
-        programs = dict(zip(cores, compiled, strict=True))
-    place = work / "runs" / uuid4().hex
-    try:
+    with programs_in(cores, work) as (programs, place):
         ran = run_all(programs, subjects, place, limits, progress)
         rows = _rows(ran, cores, subjects, revision)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-        store.close()
     return CheckDocument(
         verdict=worst(row.verdict for row in rows),
         revision=revision,
@@ -129,6 +122,28 @@ def check(
         rows=rows,
         instruments=tuple(instruments),
     )
+
+
+@contextmanager
+def programs_in(
+    cores: Mapping[Variant, BuiltCore], work: Path
+) -> Iterator[tuple[dict[Variant, Program | NotCompiled], Path]]:
+    """The check program for every core, and a folder below ``work`` for what its runs leave; both
+    are ours until the end.
+
+    Raises:
+        EnvironmentFault: the compiler cannot be started, or the disk is full.
+    """
+    store = program_store()
+    place = work / "runs" / uuid4().hex
+    try:
+        with ThreadPoolExecutor() as pool:
+            compiled = pool.map(lambda core: compile_probe(core, store), cores.values())
+            programs = dict(zip(cores, compiled, strict=True))
+        yield programs, place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        store.close()
 
 
 def run_all(

@@ -7,7 +7,6 @@ named by seed and number: the number tells its context too, however many are pla
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from tracker.evidence.fuzz import (
     FuzzRow,
 )
 from tracker.evidence.verdict import Verdict, worst
-from tracker.native.check import run_all
+from tracker.native.check import programs_in, run_all
 from tracker.native.core import BuiltCore
 from tracker.native.judge import Digests, Judged, doubts_about, ending, loaded_library
 from tracker.native.models import tiny_model
@@ -39,7 +38,6 @@ from tracker.native.probe import (
     NotCompiled,
     Program,
     Ran,
-    compile_probe,
 )
 from tracker.native.reports import place_of
 from tracker.progress import SILENT, Progress
@@ -97,7 +95,7 @@ def fuzz(
 ) -> FuzzDocument:
     """Play sequences ``first`` to ``first + sequences - 1`` of ``seed`` on every core.
 
-    ``work``: a folder of ours that keeps programs and models. ``instruments``: what the cores were
+    ``work``: a folder of ours that keeps the models. ``instruments``: what the cores were
     built with. ``settings``: more of the program's: ``fault`` is a mistake on purpose, see
     build/probe/fuzz_play.hpp; ``limit``: seconds for one sequence.
 
@@ -106,12 +104,10 @@ def fuzz(
     """
     started = time.monotonic()
     progress.stage("fuzz")
-    programs = {variant: compile_probe(core, work / "probe") for variant, core in cores.items()}
     extra = (("seed", str(seed)), *(settings or {}).items())
-    place = work / "runs" / uuid4().hex
-    player = _Player(programs, work / "models", place, limits, progress, extra)
     numbers = range(first, first + sequences)
-    try:
+    with programs_in(cores, work) as (programs, place):
+        player = _Player(programs, work / "models", place, limits, progress, extra)
         played = {variant: player.play(variant, numbers) for variant in cores}
         known = frozenset(
             place_of(report) for one in played.get("baseline", ()) for report in one.reports
@@ -120,8 +116,6 @@ def fuzz(
             _row(variant, core, player, played[variant], len(numbers), known)
             for variant, core in cores.items()
         )
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
     return FuzzDocument(
         verdict=worst(row.verdict for row in rows),
         revision=revision,
