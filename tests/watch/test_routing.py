@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.upstream_like import ARCH, ARCH_H, FILES, MODEL, RECURRENT, changed
+from tests.support.upstream_like import ARCH, ARCH_H, FILES, MODEL, MODEL_H, RECURRENT, changed
 from tests.watch.support import route, run, table
 from tracker.config import RoutingTable
 from tracker.evidence.verdict import Verdict
@@ -132,6 +132,32 @@ def test_what_cannot_be_followed_is_unresolved(tmp_path: Path, old: str, new: st
     assert found.why
 
 
+@pytest.mark.parametrize(
+    "meaning",
+    [
+        "#define memory_hybrid kv_cache\n",
+        "#define ARCH_OURS ARCH_BERT\n",
+        "#define arch_is_hybrid(a) false\n",
+        "#define if(x) if (!(x))\n",
+        "using memory_hybrid = kv_cache;\n",
+        "typedef kv_cache memory_hybrid;\n",
+    ],
+)
+@pytest.mark.parametrize("path", [MODEL, MODEL_H])
+def test_a_name_with_another_meaning_is_unresolved(tmp_path: Path, path: str, meaning: str) -> None:
+    """A macro or an alias that bears a deciding name, there or in a header: no answer."""
+    found = route(tmp_path, "ARCH_OURS", {path: FILES[path] + meaning})
+    assert found.status is RoutingStatus.UNRESOLVED
+    assert "has another meaning" in found.why
+
+
+def test_without_a_router_on_the_pin_nothing_is_gone(tmp_path: Path) -> None:
+    """Where the routing function did not exist nothing is known, also of an arch that is absent."""
+    found = route(tmp_path, "ARCH_NEW", {MODEL: FILES[MODEL]}, before={MODEL: "int x;\n"})
+    assert found.status is RoutingStatus.UNRESOLVED
+    assert "model::create_memory does not exist there" in found.why
+
+
 def test_a_new_open_condition_is_unresolved(tmp_path: Path) -> None:
     """An answer that now depends on something nobody assumed is not called the same."""
     edit = changed(MODEL, "&& !draft) {", "&& !draft && !p.flat) {")
@@ -196,7 +222,7 @@ def test_a_gone_router_is_unresolved(tmp_path: Path) -> None:
     """Without the routing function there is no answer, and the reason is told."""
     found = route(tmp_path, "ARCH_OURS", {MODEL: "int x;\n"})
     assert found.status is RoutingStatus.UNRESOLVED
-    assert "routing function was not found" in found.why
+    assert "model::create_memory does not exist there" in found.why
 
 
 def test_a_new_memory_class_is_told(tmp_path: Path) -> None:
@@ -235,10 +261,16 @@ def test_an_arch_that_may_be_absent_is_quiet(tmp_path: Path, expected: bool) -> 
         "auto & again = res;\nagain = new kv_other(1);\nreturn res;",
         "auto * where = &res;\n*where = new kv_other(1);\nreturn res;",
         "replace_it(res);\nreturn res;",
+        "[&]() { res = new kv_other(1); }();\nreturn res;",
+        "run([&] { res = new kv_other(1); });\nreturn res;",
+        "memory *& again = res;\nagain = new kv_other(1);\nreturn res;",
+        "WRAP(res);\nreturn res;",
+        "DONE;\nreturn res;",
+        "RETURN_IF(p.fast);\nreturn res;",
     ],
 )
 def test_a_variable_that_others_may_change_is_not_trusted(tmp_path: Path, code: str) -> None:
-    """A local function, a reference, an address or a callee may change the result: no guess."""
+    """A local function, a reference, an address, a callee or a macro may change it: no guess."""
     helper = "\nstatic void replace_it(memory *& m) { m = new kv_other(1); }\n"
     text = FILES[MODEL].replace("return res;", code) + helper
     found = route(tmp_path, "ARCH_OURS", {MODEL: text})

@@ -23,6 +23,7 @@ from tracker.watch.relevance import (
     matters,
     names_of,
     text,
+    unknown_macro,
     within,
 )
 from tracker.watch.values import Null, Opaque, Unreadable, Unset, Value
@@ -212,6 +213,9 @@ class Evaluator:
         raise Unreadable(f"a {kind.replace('_', ' ')} decides", frame.place(node))
 
     def _expression(self, node: Node, frame: Frame) -> Left | None:
+        macro = unknown_macro(node)
+        if macro:
+            raise Unreadable(f"the macro {macro} may decide", frame.place(node))
         for child in node.named_children:
             if child.type == "call_expression":
                 name = text(child.child_by_field_name("function"))

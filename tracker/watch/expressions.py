@@ -196,7 +196,7 @@ def _call(node: Node, frame: Frame) -> Value:
     if (bare in _CASTS or _OWNERS.match(name)) and len(arguments) == 1:
         return value_of(arguments[0], frame)
     if calls_acting(node, frame.names):
-        raise Unreadable(f"the local function {name} decides", frame.place(node))
+        raise Unreadable("a local function decides", frame.place(node))
     handed = handed_out(node, frame.names)
     if function.type == "field_expression":
         _method(function, arguments, frame)

@@ -16,6 +16,9 @@ from tracker.source import Definition, Kind, focused, may_define, outline, token
 from tracker.watch.snapshot import Files
 
 _INCLUDE = re.compile(rb'#[ \t]*include[ \t]*"([^"\n]+)"')  # begins plainly: searched fast
+_MACRO = re.compile(rb"#[ \t]*define[ \t]+(\w+)")
+_USING = re.compile(rb"using\s+(\w+)\s*=")
+_TYPEDEF = re.compile(rb"typedef\b[^;{}()]*?(\w+)\s*;")
 _ENUM = re.compile(rb"enum\b[^;{}()]*\{")  # begins with a plain word: searched fast
 _IMPLEMENTATIONS = (".cpp", ".cc", ".cxx", ".c")
 _FOLDERS = ("", "include", "src")
@@ -92,6 +95,19 @@ class Library:
             if item.kind is Kind.TYPE
         )
 
+    def other_meaning(self, words: Iterable[bytes]) -> str:
+        """Why one of ``words`` may not mean what it says: a macro or an alias bears its name in a
+        file that can be seen. "" if none does.
+        """
+        wanted = frozenset(words)
+        for path, source in self._visible():
+            if not wanted & renamed_words(source):
+                continue
+            for name, line in _renamed(source):
+                if name in wanted:
+                    return f"{name.decode()} has another meaning ({path}:{line})"
+        return ""
+
     def enumeration_of(self, constant: str) -> frozenset[str]:
         """All enumerators of the enum that holds ``constant``; empty if none does."""
         if constant not in self._enumerators:
@@ -165,6 +181,23 @@ def _targets(folder: str, source: bytes) -> tuple[tuple[str, ...], ...]:
         for match in _INCLUDE.finditer(source)
         if not source[source.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip()
         for name in [match[1].decode("utf-8", "surrogateescape")]
+    )
+
+
+@lru_cache(maxsize=512)
+def renamed_words(source: bytes) -> frozenset[bytes]:
+    """The words that a file makes macros or aliases."""
+    return frozenset(name for name, _ in _renamed(source))
+
+
+@lru_cache(maxsize=512)
+def _renamed(source: bytes) -> tuple[tuple[bytes, int], ...]:
+    """The names of macros and aliases in a file, each with its line."""
+    return tuple(
+        (name, source.count(b"\n", 0, match.start()) + 1)
+        for pattern in (_MACRO, _USING, _TYPEDEF)
+        for match in pattern.finditer(source)
+        for name in [match[1]]
     )
 
 

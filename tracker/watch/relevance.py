@@ -6,6 +6,7 @@ questions that do not matter. What is not understood counts as relevant.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _LEAVES = frozenset({"return_statement", "goto_statement", "throw_statement", "case_statement"})
 _LOOPS = frozenset({"for_statement", "for_range_loop", "while_statement", "do_statement"})
 _CONDITIONS = frozenset({"if_statement", "switch_statement", "while_statement", "do_statement"})
+_KNOWN_MACRO = re.compile("LOG|ASSERT|WARN|DEBUG|TRACE|PRINT|INFO|ERROR|UNUSED")
 NO_RETURN = frozenset({"GGML_ABORT", "abort", "exit", "_Exit", "quick_exit", "terminate"})
 
 
@@ -81,11 +83,16 @@ def names_of(body: Node) -> Names:
             _writes(inner) & shared for inner in everything(value)
         ):
             acting |= names
-        elif (target.type == "reference_declarator" and text(value) in shared) or shared & {
+        elif (_is_reference(target) and text(value) in shared) or shared & {
             taken_address(inner) for inner in within(value)
         }:
             aliases |= names
     return Names(deciding, shared, frozenset(acting), frozenset(aliases))
+
+
+def _is_reference(declarator: Node) -> bool:
+    """``x &`` and ``x *&`` alike."""
+    return any(node.type == "reference_declarator" for node in within(declarator))
 
 
 def taken_address(node: Node) -> str:
@@ -171,6 +178,8 @@ def _matters(node: Node, names: Names, *, breaks: bool, continues: bool) -> bool
     leaves = kind in _LEAVES or (kind == "break_statement" and breaks)
     if leaves or (kind == "continue_statement" and continues) or _acts(node, names):
         return True
+    if unknown_macro(node):
+        return True
     if kind in _LOOPS:
         breaks = continues = False
     if kind == "switch_statement":
@@ -195,8 +204,32 @@ def _acts(node: Node, names: Names) -> bool:
 
 
 def calls_acting(call: Node, names: Names) -> bool:
-    """The call is of a local function that changes a deciding variable."""
-    return text(call.child_by_field_name("function")) in names.acting
+    """The call is of a local function that changes a deciding variable, or is given one."""
+    if text(call.child_by_field_name("function")) in names.acting:
+        return True
+    return any(
+        _writes(inner) & names.shared
+        for node in within(call)
+        if node.type == "lambda_expression"
+        for inner in everything(node)
+    )
+
+
+def unknown_macro(node: Node) -> str:
+    """The name of a macro that ``node`` executes and that may do anything, "" if it is none.
+
+    A lone name does nothing in C++, so it is one. Those in capitals that log or assert are known.
+    """
+    if node.type != "expression_statement":
+        return ""
+    inner = [child for child in node.named_children if child.type != "comment"]
+    if len(inner) != 1:
+        return ""
+    if inner[0].type == "identifier":
+        return text(inner[0])
+    name = text(inner[0].child_by_field_name("function"))
+    macro = inner[0].type == "call_expression" and name.isidentifier() and name.isupper()
+    return name if macro and not _KNOWN_MACRO.search(name) and name not in NO_RETURN else ""
 
 
 def handed_out(call: Node, names: Names) -> frozenset[str]:

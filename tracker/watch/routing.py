@@ -21,6 +21,7 @@ from tracker.watch.snapshot import Files
 from tracker.watch.values import Built, Null, Opaque, Question, Unreadable, Unset, Value, spelled
 
 _MAX_QUESTIONS = 12
+KEYWORDS = frozenset(b"if else switch case default break return new const bool".split())
 NO_MEMORY = "nullptr"
 
 
@@ -66,7 +67,10 @@ class Router:
         self.fault = ""
         self.known: Known | None = None
         if isinstance(region, Absent):
-            self.fault = f"the routing function was not found: {region.why}"
+            self.fault = (
+                f"the routing function {function.name} does not exist there ({region.why}); "
+                "what was constructed elsewhere before it existed is not evaluated"
+            )
             return
         if region.doubt or len(region.pieces) != 1:
             self.fault = region.doubt or "the routing function is defined more than once"
@@ -118,6 +122,10 @@ class Router:
             paths = self._paths(arch, _canonical(assume), enumerators, {})
         except Unreadable as fault:
             return Row((), (), f"{fault.why} ({fault.place})")
+        named = {word for path in paths for piece in path.code for word in piece}
+        other = self.library.other_meaning(named | KEYWORDS)
+        if other:
+            return Row((), (), other)
         answers = tuple(
             RoutingAnswer(
                 class_=path.outcome,
@@ -210,9 +218,7 @@ def _sentence(text: str, true: bool, how: str) -> str:
 def compare_rows(before: Row, after: Row) -> tuple[RoutingStatus, str]:
     """The status of one cell and one sentence for it."""
     if not after.exists:
-        if before.exists:
-            return RoutingStatus.CHANGED, f"the architecture is gone; it got {_names(before)}"
-        return RoutingStatus.UNRESOLVED, f"at neither revision: {after.fault}"
+        return _gone(before, after)
     if after.fault:
         return RoutingStatus.UNRESOLVED, f"at the target: {after.fault}"
     if not before.exists:
@@ -221,6 +227,15 @@ def compare_rows(before: Row, after: Row) -> tuple[RoutingStatus, str]:
         why = f"at the pin: {before.fault}; at the target it gets {_names(after)}"
         return RoutingStatus.UNRESOLVED, why
     return _compare_answers(before, after)
+
+
+def _gone(before: Row, after: Row) -> tuple[RoutingStatus, str]:
+    if not before.exists:
+        return RoutingStatus.UNRESOLVED, f"at neither revision: {after.fault}"
+    if before.fault:
+        why = f"at the pin: {before.fault}; at the target: {after.fault}"
+        return RoutingStatus.UNRESOLVED, why
+    return RoutingStatus.CHANGED, f"the architecture is gone; it got {_names(before)}"
 
 
 def _compare_answers(before: Row, after: Row) -> tuple[RoutingStatus, str]:

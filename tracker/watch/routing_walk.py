@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from tracker.evidence.watch import RoutingStatus
 from tracker.git.range_log import Change, Logged
 from tracker.source import same_focus
-from tracker.watch.routing import Router, Row, compare_rows
+from tracker.watch.library import renamed_words
+from tracker.watch.routing import KEYWORDS, Router, Row, compare_rows
 from tracker.watch.selector import Selector
 from tracker.watch.snapshot import Rewound
 
@@ -86,6 +87,7 @@ class RoutingWalk:
         rows = {q.key: router.row(q.arch, q.assume) for q in self._questions}
         self._visible = frozenset({self._function.path, *router.visible})
         self._functions = router.functions
+        self._decisive = KEYWORDS.union(*(_WORD.findall(text) for text in router.texts))
         # Where no enum is known yet it may appear in any file, and only its arrival matters.
         named = router.texts if router.enumerations else ()
         constants = self._archs.union(*(_WORD.findall(text) for text in named))
@@ -104,8 +106,14 @@ class RoutingWalk:
             old, new = self._files.blob(change.old), self._files.blob(change.new)
             if old is None or new is None or not all(same_focus(new, old, n) for n in names):
                 return True
-        named = change.path in self._enumerations
-        return named and self._words(change.old) != self._words(change.new)
+        if change.path in self._enumerations and self._words(change.old) != self._words(change.new):
+            return True
+        return self._renamed(change.old) != self._renamed(change.new)
+
+    def _renamed(self, oid: str) -> frozenset[bytes]:
+        """The words that decide and bear another meaning in a blob."""
+        source = self._files.blob(oid)
+        return self._decisive & renamed_words(source) if source is not None else frozenset()
 
     def _words(self, oid: str) -> frozenset[bytes]:
         """The constants that a blob names, of those that decide."""
