@@ -125,6 +125,7 @@ def restyle(random_: random.Random, source: bytes, first: int, last: int) -> Edi
     text = source[first:last].decode()
     pieces = _pieces(text)
     blanks = [p for p in pieces if p[0] == "blank" and not _near_directive(text, p[2])]
+    blanks = [p for p in blanks if text[: p[2]].strip()]  # in front of all is outside
     remarks = [p for p in pieces if p[0] == "remark"]
     kinds = ["comment", "block", "break", "indent", "trailing", "blank-line", "crlf"]
     kinds += ["reword", "uncomment"] if remarks else []

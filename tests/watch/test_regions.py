@@ -240,3 +240,51 @@ def test_a_selector_outside_the_language_is_a_configuration_error(
     with pytest.raises(ConfigError) as caught:
         run(tmp_path, table(text), {MODEL_H: ""})
     assert "watch.regions" in caught.value.where
+
+
+MACRO = "#define LOG_WARN(...)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", MACRO),
+        ("#define find_slot slots\n", ""),
+        (MACRO, "#define LOG_WARN(...) puts(__VA_ARGS__)\n"),
+        (MACRO, MACRO + "#undef LOG_WARN\n"),
+        ("", '#pragma GCC optimize ("O0")\n'),
+        ("#ifndef A\n#define A\n", "#ifndef A\n#define A\nint x;\n#else\n"),
+    ],
+)
+def test_what_stands_in_front_may_change_the_meaning(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    """A macro of the same file that the region uses, a pragma, the other branch of a guard."""
+    end = "#endif\n" if "#ifndef" in before else ""
+    old, new = (head + FILES[RECURRENT] + end for head in (before, after))
+    found = region(tmp_path, FIND_SLOT, {RECURRENT: new}, {RECURRENT: old})
+    assert found.status is RegionStatus.CHANGED
+
+
+def test_a_macro_that_it_does_not_use_leaves_it_unchanged(tmp_path: Path) -> None:
+    """Nor does a pragma about warnings."""
+    text = '#define OTHER 1\n#pragma GCC diagnostic ignored "-Wall"\n' + FILES[RECURRENT]
+    assert region(tmp_path, FIND_SLOT, {RECURRENT: text}).status is RegionStatus.UNCHANGED
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "struct cell : base { int pos; int src; void f(); };\n",
+        "struct alignas(64) cell { int pos; int src; void f(); };\n",
+        "struct cell { int pos; int src; virtual void f(); };\n",
+        "union cell { int pos; int src; void f(); };\n",
+        "#pragma pack(1)\nstruct cell { int pos; int src; void f(); };\n",
+        "struct cell { int src; int pos; void f(); };\n",
+    ],
+)
+def test_a_layout_hangs_on_more_than_the_fields(tmp_path: Path, after: str) -> None:
+    """Bases, alignment, packing, a first virtual method: who mirrors the type must know."""
+    before = "struct cell { int pos; int src; void f(); };\n"
+    found = region(tmp_path, "src/c.h::cell @fields", {"src/c.h": after}, {"src/c.h": before})
+    assert found.status is RegionStatus.CHANGED

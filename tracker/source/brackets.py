@@ -169,7 +169,11 @@ def _conditions(groups: list[_Group], every: list[Token]) -> tuple[bytes, ...]:
 
 
 def _is_guard(group: _Group, every: list[Token]) -> bool:
-    """The file opens with ``#ifndef NAME``, ``#define NAME`` and this is that group."""
+    """The file opens with ``#ifndef NAME``, ``#define NAME`` and this is that group, in its first
+    branch.
+    """
+    if len(group.headers) > 1:
+        return False
     pair = list(islice((token for token in every if token.text != b"#pragma once"), 2))
     if len(pair) != len(_GUARD) or pair[0].start != group.start or pair[1].kind != "directive":
         return False

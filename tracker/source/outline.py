@@ -74,10 +74,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """All definitions of one file, in file order. ``sound``: all brackets of the file match."""
+    """All definitions of one file, in file order. ``sound``: all brackets of the file match.
+
+    ``directives``: offset and text of all that are not known to be dead, in order.
+    """
 
     definitions: tuple[Definition, ...]
     sound: bool
+    directives: tuple[tuple[int, bytes], ...]
 
     def named(self, name: str, kinds: frozenset[Kind] | None = None) -> tuple[Definition, ...]:
         """The definitions with this qualified name: exact ones, else those found without their
@@ -119,7 +123,8 @@ class _Reading:
         known = {item.body for item in found}
         found += [self._scanned(item) for body, item in self.scanned.items() if body not in known]
         found.sort(key=lambda item: (item.first, -item.last))
-        return Outline(tuple(found), not self.matched.faults)
+        directives = tuple((t.start, t.text) for t in self.matched.code if t.kind == "directive")
+        return Outline(tuple(found), not self.matched.faults, directives)
 
     def _checked(self, proposed: Proposed) -> Definition | None:
         """The proposal with a range that the brackets confirm or correct; None: dead code."""

@@ -100,6 +100,8 @@ def _what_changed(before: Region, after: Region) -> str:
     same = [tokens(p.text) for p in before.pieces] == [tokens(p.text) for p in after.pieces]
     if guards and same:
         return "its preprocessor conditions changed"
+    if same:
+        return "a macro that it uses, or a pragma in front of it, changed"
     old, new = before.text.splitlines(), after.text.splitlines()
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     lost = gained = 0

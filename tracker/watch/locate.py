@@ -11,24 +11,34 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from tracker.source import Definition, Kind, focused, outline, tokens
+from tracker.source import Definition, Kind, Outline, focused, outline, tokens
 from tracker.source.brackets import brackets
+from tracker.source.lexer import directive_tokens
 from tracker.watch.selector import Selector
 from tracker.watch.snapshot import Files
 from tracker.watch.statements import anchored, fields, signature
 
 _NEAR = 5
+# A macro by its name, and the pragmas that change what code behind them means.
+_SETTING = re.compile(
+    rb"#[ \t]*(?:(?:define|undef)[ \t]+(?P<macro>\w+)"
+    rb"|pragma[ \t]+(?:pack|optimize|STDC|GCC[ \t]+(?:optimize|target|p\w+_options))\b)"
+)
 _DECLARED = frozenset({Kind.DECLARATION, Kind.ALIAS})
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One connected part of a region: lines ``start``..``end``, its text, the conditions around."""
+    """One connected part of a region: lines ``start``..``end``, its text, the conditions around.
+
+    ``setting``: the macros of the same file that it uses, and the pragmas in force, as tokens.
+    """
 
     start: int
     end: int
     text: bytes
     guards: tuple[bytes, ...]
+    setting: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +62,11 @@ class Region:
 
     @property
     def tokens(self) -> tuple[tuple[bytes, ...], ...]:
-        """What is compared: per piece its guards, then its tokens."""
-        return tuple((*piece.guards, b"\n", *tokens(piece.text)) for piece in self.pieces)
+        """What is compared: per piece its guards, its setting, then its tokens."""
+        return tuple(
+            (*piece.guards, b"\n", *piece.setting, b"\n", *tokens(piece.text))
+            for piece in self.pieces
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +129,18 @@ def in_file(selector: Selector, path: str, blob: bytes) -> Region | Absent:
         whole = Piece(1, max(lines, 1), blob, ())
         return Region(path, None, (whole,), "", blob)
     part = focused(blob, selector.last_name or "")
-    named = outline(part).named(selector.name)
+    known = outline(part)
+    named = known.named(selector.name)
     chosen = _preferred(named, selector)
     if not chosen:
         return Absent(f"{path} defines no {selector.name}", selector.name, blob)
     doubts = [item for item in chosen if not item.reliable]
     doubt = f"the end of {selector.name} in {path} cannot be told for sure" if doubts else ""
     if selector.anchor is None and selector.part is None:
-        pieces = tuple(_piece(item, part) for item in chosen)
+        pieces = tuple(_piece(item, part, known) for item in chosen)
         declared = all(item.kind in _DECLARED for item in chosen)
         return Region(path, chosen[0].name, pieces, doubt, blob, declared)
-    found, doubt = _inside(selector, part, chosen, doubt)
+    found, doubt = _inside(selector, part, known, chosen, doubt)
     if found:
         return Region(path, chosen[0].name, found, doubt, blob)
     what = f'@{selector.anchor} "{selector.literal}"' if selector.anchor else selector.part
@@ -146,7 +160,11 @@ def _preferred(named: tuple[Definition, ...], selector: Selector) -> tuple[Defin
 
 
 def _inside(
-    selector: Selector, source: bytes, chosen: tuple[Definition, ...], doubt: str
+    selector: Selector,
+    source: bytes,
+    known: Outline,
+    chosen: tuple[Definition, ...],
+    doubt: str,
 ) -> tuple[tuple[Piece, ...], str]:
     """The selected parts of the definitions, and why they are in doubt; without any part but with
     a doubt, the whole definitions.
@@ -169,14 +187,32 @@ def _inside(
             guards = (*item.guards, *matched.guard_at(begin))
             first = item.start + text.count(b"\n", 0, begin)
             last = item.start + text.count(b"\n", 0, max(end - 1, begin))
-            pieces.append(Piece(first, last, text[begin:end], guards))
+            setting = _setting(known, item.first + begin, text[begin:end])
+            pieces.append(Piece(first, last, text[begin:end], guards, setting))
     if not pieces and doubt:
-        return tuple(_piece(item, source) for item in chosen), doubt
+        return tuple(_piece(item, source, known) for item in chosen), doubt
     return tuple(pieces), doubt
 
 
-def _piece(item: Definition, source: bytes) -> Piece:
-    return Piece(item.start, item.end, source[item.first : item.last], item.guards)
+def _piece(item: Definition, source: bytes, known: Outline) -> Piece:
+    text = source[item.first : item.last]
+    return Piece(item.start, item.end, text, item.guards, _setting(known, item.first, text))
+
+
+def _setting(known: Outline, first: int, text: bytes) -> tuple[bytes, ...]:
+    """What directives in front of the offset make of ``text``: its words as macros, its layout."""
+    found: list[bytes] = []
+    words: frozenset[bytes] | None = None
+    for start, directive in known.directives:
+        match = _SETTING.match(directive)
+        if start >= first or match is None:
+            continue
+        if match["macro"] is not None:
+            words = words if words is not None else frozenset(tokens(text))
+            if match["macro"] not in words:
+                continue
+        found += directive_tokens(directive)
+    return tuple(found)
 
 
 def _matched(selector: Selector, path: str, blob: bytes) -> Region | Absent:

@@ -58,21 +58,28 @@ def anchored(text: bytes, anchor: Anchor, literal: str) -> tuple[list[Range], st
 
 
 def fields(text: bytes) -> list[Range]:
-    """The data members of a type and of types inside it, or the enumerators, in order."""
+    """What decides a type's layout: its head (what it is, its alignment, its bases), its data
+    members and those of types inside it, or the enumerators, in order; of a virtual method the word
+    that says so.
+    """
     root = parse(text).root_node
     body = next(
         (n for n in _walk(root) if n.type in {"field_declaration_list", "enumerator_list"}), None
     )
     if body is None:
         return []
+    head = (0, len(text[: body.start_byte].rstrip()))
     if body.type == "enumerator_list":
-        return [(n.start_byte, n.end_byte) for n in body.named_children if n.type == "enumerator"]
-    return [(n.start_byte, n.end_byte) for n in _members(body)]
+        members = [n for n in body.named_children if n.type == "enumerator"]
+    else:
+        members = _members(body)
+    return [head, *((n.start_byte, n.end_byte) for n in members)]
 
 
 def _members(body: Node) -> list[Node]:
     found: list[Node] = []
     for child in body.named_children:
+        found.extend(word for word in child.children if word.type == "virtual")
         if child.type == "field_declaration":
             inner = _named_type(child)
             if inner is not None:
