@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from tracker.errors import UsageError
@@ -246,7 +247,7 @@ class _States:
         if not needs:
             return Target(tree, moves)
         whole = self._repository.tree(commit)
-        return Target(tree, moves, lambda name: lacks(self._engine.quarantine, whole, name))
+        return Target(tree, moves, cache(lambda name: lacks(self._engine.quarantine, whole, name)))
 
     def line(self) -> list[str]:
         """The start and every commit of the range; call ``cuts`` first.
