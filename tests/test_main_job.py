@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 
 from tracker.bundled import bundled
+from tracker.native.serving import picture
 
 pytestmark = [pytest.mark.native, pytest.mark.archives, pytest.mark.xdist_group("main-job")]
 
@@ -167,16 +168,36 @@ def test_a_given_model_takes_the_place_of_the_tiny_ones(
     done = run(folder, "check", "--model", str(model), "--scenario", "image-128", "--json")
     assert done.returncode == 0, done.stderr.decode()
     assert {row["arch"] for row in json.loads(done.stdout)["rows"]} == {model.stem}
+    (folder / "picture.png").write_bytes(picture(160, 0))
+    projector = next(file for file in models.rglob("*.gguf") if file.name.startswith("projector."))
+    # As a person types them: from the folder where they stand.
+    files = ("--mmproj", str(projector.relative_to(folder)), "--image", "picture.png")
+    model = model.relative_to(folder)
+    wanted = ("--scenario", "image-128-mtmd", "--json")
+    done = run(folder, "check", "--model", str(model), *files, *wanted)
+    assert done.returncode == 0, done.stderr.decode()
+    without, with_ = json.loads(done.stdout)["rows"]
+    assert (len(without["warnings"]), without["warnings"][0]["n_tokens"]) == (4, 25)
+    assert (with_["warnings"], with_["max_abs_diff"]) == ([], 0.0)
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--scenario", "nope"), ("--model", "/nowhere.gguf"), ("--image", "README.md")]
+    "arguments",
+    [
+        ("--scenario", "nope"),
+        ("--model", "/nowhere.gguf"),
+        ("--image", "archives.toml"),
+        ("--model", "archives.toml"),
+        ("--model", "made.gguf", "--mmproj", "archives.toml"),
+        ("--model", "made.gguf", "--image", "archives.toml"),
+    ],
 )
 def test_a_check_of_nothing_is_refused(
     folder: Path, first: dict[str, Any], arguments: tuple[str, ...]
 ) -> None:
-    """No run, no file, or a picture without a model is a usage error, never a pass."""
+    """No run, no file, another kind of file, or one without its partner: exit 2, never a pass."""
     assert first["verdict"] == "ok"
+    (folder / "made.gguf").write_bytes(b"GGUF")
     done = run(folder, "check", *arguments)
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr

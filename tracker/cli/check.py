@@ -73,16 +73,12 @@ def check(
 
     Runs every time: a check that a bump kept is not reused.
     """
-    for file in (model, mmproj, image):
-        if file is not None and not file.is_file():
-            raise UsageError("no such file", where=str(file))
-    if model is None and (mmproj or image):
-        raise UsageError("--mmproj and --image go with --model", next_step="name the model too")
     if fuzz is not None and (scenario or model):
         raise UsageError(
             "--fuzz has no scenarios and plays on the tiny models",
             next_step="leave --scenario and --model out, or --fuzz",
         )
+    model, mmproj, image = _files(model, mmproj, image)
     from tracker.cores import VARIANTS, sources
     from tracker.native.check import check as run
     from tracker.native.claims import with_claims
@@ -142,6 +138,31 @@ def _shown(document: CheckDocument | FuzzDocument, name: str) -> str:
     return text(document, name) if isinstance(document, FuzzDocument) else _text(document, name)
 
 
+def _files(*given: Path | None) -> tuple[Path | None, Path | None, Path | None]:
+    """Model, projector and picture, absolute: the check program runs in a folder of its own.
+
+    Raises:
+        UsageError: a file is missing or is none of its kind, or stands alone.
+    """
+    for file in given:
+        if file is not None and not file.is_file():
+            raise UsageError("no such file", where=str(file))
+    model, mmproj, image = (file.resolve() if file else None for file in given)
+    if model is None and (mmproj or image):
+        raise UsageError("--mmproj and --image go with --model", next_step="name the model too")
+    if mmproj is None and image:
+        raise UsageError("--image goes with --mmproj", next_step="name the projector too")
+    for file in (model, mmproj):
+        if file is not None and not _is_gguf(file):
+            raise UsageError("not a GGUF file", where=str(file))
+    return model, mmproj, image
+
+
+def _is_gguf(file: Path) -> bool:
+    with file.open("rb") as content:
+        return content.read(4) == b"GGUF"
+
+
 def _limits(table: CheckTable, instruments: tuple[Instrument, ...]) -> Limits:
     """AddressSanitizer reserves terabytes of addresses, and what it watches is slower."""
     from tracker.native.probe import Limits
@@ -169,7 +190,7 @@ def _subjects(
     if model is None:
         found = tiny_subjects(table, models, scenario=scenario)
     else:
-        real = real_subject(table, model.resolve(), mmproj, image, scenario=scenario)
+        real = real_subject(table, model, mmproj, image, scenario=scenario)
         found = (real,) if real.runs else ()
     if not found:
         raise UsageError(
