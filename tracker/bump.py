@@ -138,12 +138,15 @@ class _Run:
         decided_before = decisions.read(decisions.path_of(self.config))
         items = decisions.apply(items, (*decided_before, *decided))
         forbidden_by = report.forbidden_by(items)
+        moved = started.isoformat(timespec="seconds").replace("+00:00", "Z")
+        patch_set = series.series_digest(queue)
         move = PinMove(
             outcome=self._outcome(reads, start, target, forbidden_by),
             from_=start,
             to=target,
             forbidden_by=forbidden_by,
             pins=reads,
+            changes=pins.preview(self.config, target, patch_set, moved),
         )
         compiler = native.build.compiler if native.build else ""
         document = BumpDocument(
@@ -171,7 +174,7 @@ class _Run:
             decisions.record(decisions.path_of(self.config), decided)
         if move.outcome == "moved":
             self.progress.stage("pin")
-            pins.move_pins(self.config, self.state, target, series.series_digest(queue))
+            pins.move_pins(self.config, self.state, target, patch_set, moved)
             store_evidence(self.state, document)
         return document
 

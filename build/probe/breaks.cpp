@@ -128,6 +128,16 @@ void direct(Run & run) {
         run.counted(std::string(name) + " behind a shift", static_cast<int>(the_log().warnings.size() - before), expected);
         session.clear();
     }
+
+    // a copy knows the image it stands behind
+    auto & memory = *session.recurrent();
+    memory.find_slot(Ubatch(text, n_pos, 0).ubatch);
+    memory.find_slot(Ubatch(image, n_pos, 0).ubatch);
+    memory.seq_cp(0, 1, -1, -1);
+    const size_t before = the_log().warnings.size();
+    memory.find_slot(Ubatch(text_rows(3, 20, 2), n_pos, 1).ubatch);
+    run.counted("text inside an image, in a copy", static_cast<int>(the_log().warnings.size() - before), 1);
+    session.clear();
     run.take(session);
 }
 

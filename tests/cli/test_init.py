@@ -67,7 +67,23 @@ def test_pins_that_disagree_are_told_at_once(
     """The first thing to know about one's pins."""
     (project / "CMakeLists.txt").write_text("# b8369\n")
     assert init() == 1
-    assert "disagree: b8369, b9581" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert (
+        "CMakeLists.txt:1 says b8369, disagrees with .llama-cpp-version:2, which says b9581" in said
+    )
+
+
+def test_a_bound_is_no_pin(project: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """A move must not rewrite since when something holds; what was passed over is told."""
+    text = (project / "CMakeLists.txt").read_text()
+    (project / "CMakeLists.txt").write_text(f"{text}# needs b9100+, broken in <b9000\n")
+    assert init("--json") == 0
+    document = json.loads(capsysbinary.readouterr().out)
+    assert {pin["path"]: pin["value"] for pin in document["pins"]}["CMakeLists.txt"] == "b9581"
+    told = "not taken for a pin: CMakeLists.txt names b9100 in line 7, b9000 in line 7"
+    assert told in document["notes"]
+    found = {pin.name: pin for pin in configuration.load(project / "lloyal-track.toml").pins}
+    assert found["CMakeLists.txt"].matches == 6
 
 
 def test_a_file_that_is_there_is_never_overwritten(project: Path) -> None:

@@ -88,6 +88,9 @@ _UNSEEN: dict[str, tuple[tuple[str, str], ...]] = {
     "of two cells that change places, the one that keeps its snapshots has a copy of the other's": (
         ("std::swap(dst_cell.snap, src_cell.snap);", "(left out)"),
     ),
+    "a copy has the snapshots of what it was copied from": (
+        ("dst_cell.snap = src_cell.snap;", "(left out)"),
+    ),
     "the first row of an image comes behind no other": ((": cell.row = {};", "(left out)"),),
     "row 0 is the state of cell 0 itself, which is read from no other cell": (
         ("cells[i].src < 0 ?", "cells[i].src <= 0 ?"),

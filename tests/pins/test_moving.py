@@ -50,6 +50,7 @@ kind = "submodule"
 repository = "node"
 path = "upstream"
 """
+MOVED = "2026-12-01T00:00:00Z"
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class World:
         return {read.name: (read.value, read.why, read.obstacle) for read in found}
 
     def move(self) -> None:
-        pins.move_pins(self.config, self.state, describe(self.repository, self.ids[1]), "d1")
+        pins.move_pins(self.config, self.state, describe(self.repository, self.ids[1]), "d1", MOVED)
 
 
 @pytest.fixture
@@ -117,6 +118,31 @@ def test_all_pins_move_in_their_own_form(world: World) -> None:
     assert gitlink(base / "node", "upstream") == second
     assert repos.git(base / "node", "ls-files", "-s") == node_before.replace(first, second)
     assert repos.git(base / "node", "status", "--porcelain").splitlines()[0].startswith("M")
+
+
+def test_a_preview_is_what_the_move_does(world: World) -> None:
+    """Every line that changes and no other, and nothing is written by looking."""
+    first, second = world.ids
+    base = world.config.base
+    to = describe(world.repository, second)
+    before = {place: repos.state(base / place) for place in ("native", "node")}
+    changes = {c.path: c.diff for c in pins.preview(world.config, to, "d1", MOVED)}
+    assert {place: repos.state(base / place) for place in before} == before
+    said = [line for line in changes["native/CMakeLists.txt"].splitlines() if line[0] in "+-"]
+    assert said[2:] == [
+        "-set(A b1)",
+        f"-set(B b1) # ID {first}",
+        "+set(A b2)",
+        f"+set(B b2) # ID {second}",
+    ]
+    assert "-b1\n+b2" in changes["native/.upstream-version"]
+    assert f"-Subproject commit {first}\n+Subproject commit {second}" in changes["node/upstream"]
+    world.move()
+    ours = (base / "pin.toml").read_text().splitlines()
+    added = [line[1:] for line in changes["pin.toml"].splitlines() if line[:1] == "+"][1:]
+    assert added
+    assert set(added) <= set(ours)
+    assert len(changes) == 4
 
 
 def test_a_pin_that_disagrees_is_told(world: World) -> None:
@@ -226,7 +252,7 @@ def test_a_target_without_a_tag_stands_in_the_way_of_a_tag(world: World) -> None
     assert found["gitlink"].obstacle == ""
     before = repos.state(world.config.base / "native")
     with pytest.raises(ConfigError):
-        pins.move_pins(world.config, world.state, to, "d1")
+        pins.move_pins(world.config, world.state, to, "d1", MOVED)
     assert repos.state(world.config.base / "native") == before
 
 

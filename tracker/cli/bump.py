@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from tracker.cli.session import finish, session
 from tracker.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracker.evidence.bump import BumpDocument
 
 EPILOG = """Examples:
 
@@ -71,4 +74,21 @@ def bump(
     )
     with this.progress() as progress:
         document = run(this.config(), request, progress=progress)
-    finish(document, json=json, show=lambda: report.terminal(document))
+    finish(
+        document,
+        json=json,
+        show=lambda: report.terminal(document) + (_changes(document) if dry_run else ""),
+    )
+
+
+def _changes(document: BumpDocument) -> str:
+    """The pin files as the move would leave them: every line that changes."""
+    from tracker.markup import plain
+
+    found = document.pin.changes
+    if not found:
+        return ""
+    count = f"{len(found)} pin file{'s' if len(found) > 1 else ''}"
+    lines = [f"What the move would change, in {count}:"]
+    lines += [f"  {plain(line, 200)}" for change in found for line in change.diff.splitlines()]
+    return "\n" + "\n".join(lines)

@@ -68,7 +68,8 @@ def init(
     files[Path(FILE_NAME)] = configuration(upstream, branch, tables, patches)
     for file, text in files.items():
         write_whole(file, text.encode())
-    document = _document(folder, tables, patches, tuple(str(file) for file in files))
+    passed_over = discovery.passed_over(folder, tables)
+    document = _document(patches, tuple(str(file) for file in files), passed_over)
     finish(document, json=json, show=lambda: _text(document))
 
 
@@ -119,32 +120,17 @@ def configuration(
 
 
 def _document(
-    folder: Path, tables: tuple[PinTable, ...], patches: str | None, written: tuple[str, ...]
+    patches: str | None, written: tuple[str, ...], passed_over: tuple[str, ...]
 ) -> InitDocument:
+    from tracker import config, pins
     from tracker.evidence.init import InitDocument
-    from tracker.evidence.pins import PinRead
     from tracker.evidence.verdict import Verdict
-    from tracker.pins import discovery
-    from tracker.pins.forms import form_of
 
-    reads = tuple(
-        PinRead(
-            name=table.name,
-            path=table.path,
-            kind=table.kind,
-            value=discovery.value(folder, table) or None,
-        )
-        for table in tables
-    )
-    notes = []
+    read = config.load(Path(config.FILE_NAME))
+    reads = pins.read_pins(read) if read.pins else ()
+    notes = [pin.trouble for pin in reads if pin.trouble]
     if not reads:
         notes.append("no pin was found: see the end of the configuration")
-    by_form: dict[str, set[str]] = {}
-    for read in reads:
-        by_form.setdefault(form_of(read.value or ""), set()).add(read.value or "")
-    for values in by_form.values():
-        if len(values) > 1:
-            notes.append(f"pins disagree: {', '.join(sorted(values))}")
     if patches is None:
         notes.append("no patches were found: see [series] in the configuration")
     return InitDocument(
@@ -152,14 +138,14 @@ def _document(
         written=written,
         pins=reads,
         patches=patches,
-        notes=tuple(notes),
+        notes=(*notes, *passed_over),
     )
 
 
 def _text(document: InitDocument) -> str:
     lines = [f"wrote {file}" for file in document.written]
     for pin in document.pins:
-        lines.append(f"pin   {pin.path}: {pin.value} ({pin.kind})")
+        lines.append(f"pin   {pin.place}: {pin.value} ({pin.kind})")
     if document.patches is not None:
         lines.append(f"patches in {document.patches}/")
     lines += [f"note  {note}" for note in document.notes]

@@ -41,11 +41,27 @@ class PinRead(Value, frozen=True, kw_only=True):
         return f"{self.place} says {self.value}, {self.why}" if self.why else ""
 
 
+class PinChange(Value, frozen=True, kw_only=True):
+    """What a move does to one file or gitlink.
+
+    ``path``: relative to the configuration. ``diff``: unified,
+    without context, so every line that changes and no other.
+    """
+
+    path: str
+    diff: str
+
+
 class PinMove(Value, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """The decision and what was done. ``forbidden_by``: item ids, in checklist order."""
+    """The decision and what was done. ``forbidden_by``: item ids, in checklist order.
+
+    ``changes``: what the move changes, or would change if nothing forbade it; none if a pin could
+    not be moved.
+    """
 
     outcome: Literal["moved", "would-move", "already-there", "forbidden"]
     from_: Revision
     to: Revision
     forbidden_by: tuple[str, ...]
     pins: tuple[PinRead, ...] = ()
+    changes: tuple[PinChange, ...] = ()

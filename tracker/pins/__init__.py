@@ -6,13 +6,14 @@ no item forbids the move.
 
 from __future__ import annotations
 
-from tracker.pins.moving import abort, move_pins, refuse_open_operation, resume
+from tracker.pins.moving import abort, move_pins, preview, refuse_open_operation, resume
 from tracker.pins.reading import pinned_revision, read_pins, read_pins_offline
 
 __all__ = [
     "abort",
     "move_pins",
     "pinned_revision",
+    "preview",
     "read_pins",
     "read_pins_offline",
     "refuse_open_operation",

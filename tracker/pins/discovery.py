@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tracker.config import PinTable
-from tracker.errors import TrackError
-from tracker.pins import kinds, submodule, track
+from tracker.errors import ConfigError, TrackError
+from tracker.pins import kinds, submodule
 from tracker.pins.forms import Form, form_of
 
 _IDENTIFIES = (Form.FULL_ID, Form.NIGHTLY, Form.RELEASE)
@@ -21,8 +21,12 @@ _SKIPPED = {".git", "node_modules", "build", "dist", ".venv", "third_party", "ve
 _CMAKE = re.compile(r"(CMakeLists\.txt|.*\.cmake)\Z")
 _VERSION_FILE = re.compile(r"\.?[\w.-]*[-_.]version(\.txt)?\Z", re.I)
 _NIGHTLY = r"\b(b[0-9]{4,6})\b"
+# "b9100+" and "≤b9000" say since when or until when something holds: no pins, and no move may
+# rewrite them.
+_NO_BOUND = r"(?<![<>≤≥~])\b(b[0-9]{4,6})\b(?!\+|-ish)"
 _DEPTH = 3
 _MOST_BYTES = 1 << 20
+_MOST_OTHERS = 5
 
 
 def discover(folder: Path, upstream_name: str) -> tuple[PinTable, ...]:
@@ -36,18 +40,6 @@ def discover(folder: Path, upstream_name: str) -> tuple[PinTable, ...]:
         *_submodules(folder, upstream_name),
         *_cmake_strings(folder),
     )
-
-
-def value(folder: Path, table: PinTable) -> str:
-    """What the proposed pin says now, "" if that cannot be read."""
-    try:
-        if table.kind == "track":
-            return track.commit_in(folder / table.path)[0] or ""
-        if table.kind == "submodule":
-            return submodule.gitlink(folder, table.path)
-        return kinds.value_of(table, (folder / table.path).read_bytes())
-    except (TrackError, OSError):
-        return ""
 
 
 def patch_folder(folder: Path) -> str | None:
@@ -70,7 +62,11 @@ def _version_files(folder: Path) -> Iterator[PinTable]:
     for file in sorted(folder.iterdir()):
         if file.is_file() and _VERSION_FILE.match(file.name):
             table = PinTable(name=file.name, kind="version-file", path=file.name)
-            if form_of(value(folder, table)) in _IDENTIFIES:
+            try:
+                said = kinds.value_of(table, file.read_bytes())
+            except (ConfigError, OSError):
+                continue
+            if form_of(said) in _IDENTIFIES:
                 yield table
 
 
@@ -87,15 +83,40 @@ def _submodules(folder: Path, upstream_name: str) -> Iterator[PinTable]:
 
 
 def _cmake_strings(folder: Path) -> Iterator[PinTable]:
-    for file in _files(folder):
-        if not _CMAKE.match(file.name) or file.stat().st_size > _MOST_BYTES:
-            continue
-        values = re.findall(_NIGHTLY, file.read_text(encoding="utf-8", errors="replace"))
-        if values and len(set(values)) == 1:
-            path = file.relative_to(folder).as_posix()
+    for path, text in _cmake_files(folder):
+        values = re.findall(_NO_BOUND, text)
+        if len(set(values)) == 1:
+            simple = re.findall(_NIGHTLY, text) == values
             yield PinTable(
-                name=path, kind="pattern", path=path, pattern=_NIGHTLY, matches=len(values)
+                name=path,
+                kind="pattern",
+                path=path,
+                pattern=_NIGHTLY if simple else _NO_BOUND,
+                matches=len(values),
             )
+
+
+def passed_over(folder: Path, found: tuple[PinTable, ...]) -> tuple[str, ...]:
+    """A note for each CMake file that names versions which were not taken for a pin."""
+    patterns = {table.path: table.pattern for table in found if table.pattern}
+    notes = []
+    for path, text in _cmake_files(folder):
+        taken = {match.span(1) for match in re.finditer(patterns.get(path) or r"\Z()", text)}
+        others = [
+            f"{match.group()} in line {text.count(chr(10), 0, match.start()) + 1}"
+            for match in re.finditer(_NIGHTLY, text)
+            if match.span(1) not in taken
+        ]
+        if others:
+            notes.append(f"not taken for a pin: {path} names {', '.join(others[:_MOST_OTHERS])}")
+    return tuple(notes)
+
+
+def _cmake_files(folder: Path) -> Iterator[tuple[str, str]]:
+    for file in _files(folder):
+        if _CMAKE.match(file.name) and file.stat().st_size <= _MOST_BYTES:
+            text = file.read_text(encoding="utf-8", errors="replace")
+            yield file.relative_to(folder).as_posix(), text
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import os
+from difflib import unified_diff
 from pathlib import Path
 
 from tracker.config import Config, PinTable
-from tracker.errors import OperationOpen
+from tracker.errors import OperationOpen, TrackError
+from tracker.evidence.pins import PinChange
 from tracker.evidence.revision import Revision
 from tracker.pins import kinds, submodule, track, transaction
 from tracker.pins.forms import in_same_form
@@ -28,16 +30,32 @@ def refuse_open_operation(state: StateDir) -> None:
         )
 
 
-def move_pins(config: Config, state: StateDir, to: Revision, series_digest: str) -> None:
-    """Every pin names ``to``, or every pin is as it was.
+def move_pins(
+    config: Config, state: StateDir, to: Revision, series_digest: str, moved: str
+) -> None:
+    """Every pin names ``to``, or every pin is as it was. ``moved``: now, ISO 8601.
 
     Raises:
         ConfigError: a pin cannot name ``to`` in its form, or cannot be read.
         EnvironmentFault: a pin cannot be written.
     """
-    date = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     for folder in sorted({config.base / table.repository for table in config.pins}):
         submodule.refuse_locked(folder)
+    transaction.commit(state, _planned(config, to, series_digest, moved), to.name)
+
+
+def preview(config: Config, to: Revision, series_digest: str, moved: str) -> tuple[PinChange, ...]:
+    """What ``move_pins`` would change; nothing if a pin could not be moved (its read says why)."""
+    try:
+        planned = _planned(config, to, series_digest, moved)
+    except TrackError:
+        return ()
+    return tuple(_shown(config, change) for change in planned)
+
+
+def _planned(
+    config: Config, to: Revision, series_digest: str, moved: str
+) -> list[transaction.Change | transaction.GitlinkChange]:
     changes: list[transaction.Change | transaction.GitlinkChange] = []
     old: dict[Path, bytes | None] = {}
     new: dict[Path, bytes] = {}
@@ -50,13 +68,33 @@ def move_pins(config: Config, state: StateDir, to: Revision, series_digest: str)
             old[path] = path.read_bytes() if path.exists() else None
         # Several pins may stand in one file: each goes on from what the one before made of it.
         content = new.get(path, old[path])
-        new[path] = _content(table, path, content, to, series_digest, date)
+        new[path] = _content(table, path, content, to, series_digest, moved)
     changes += [
         transaction.Change(path, old[path], content)
         for path, content in new.items()
         if content != old[path]
     ]
-    transaction.commit(state, changes, to.name)
+    return changes
+
+
+def _shown(config: Config, change: transaction.Change | transaction.GitlinkChange) -> PinChange:
+    if isinstance(change, transaction.GitlinkChange):
+        place = change.repository / change.path
+        old, new = (f"Subproject commit {commit}" for commit in (change.old, change.new))
+    else:
+        place = change.path
+        old, new = ((side or b"").decode("utf-8", "replace") for side in (change.old, change.new))
+    base = config.base.resolve()
+    path = os.path.relpath(place, base)
+    lines = unified_diff(
+        [line.rstrip("\r") for line in old.removesuffix("\n").split("\n")],
+        [line.rstrip("\r") for line in new.removesuffix("\n").split("\n")],
+        f"a/{path}",
+        f"b/{path}",
+        n=0,
+        lineterm="",
+    )
+    return PinChange(path=path, diff="\n".join(lines))
 
 
 def resume(state: StateDir) -> str | None:
@@ -95,9 +133,9 @@ def _content(
     content: bytes | None,
     to: Revision,
     series_digest: str,
-    date: str,
+    moved: str,
 ) -> bytes:
     if table.kind == "track":
-        return track.content_after(path, content, to, series_digest, date)
+        return track.content_after(path, content, to, series_digest, moved)
     value = kinds.value_of(table, content or b"")
     return kinds.rewritten(table, content or b"", in_same_form(value, to, str(path)))

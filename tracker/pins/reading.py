@@ -197,7 +197,14 @@ def _obstacle(config: Config, table: PinTable, value: str, to: Revision) -> str:
     folder = config.base / table.repository
     if not folder.is_dir():
         return f"the repository {table.repository} is not here"
-    said = run_git(["status", "--porcelain", "-z", "--", table.path], cwd=folder, check=False)
+    # Of a link it is the file behind it that changes, wherever that lies.
+    file = (folder / table.path).resolve()
+    inside, name = (folder, table.path) if table.kind == "submodule" else (file.parent, file.name)
+    if not inside.is_dir():
+        return ""
+    said = run_git(
+        ["--literal-pathspecs", "status", "--porcelain", "-z", "--", name], cwd=inside, check=False
+    )
     changed = said.stdout.decode("utf-8", "replace")[:2]
     if table.kind == "submodule":
         changed = changed[:1]  # what is checked out there is none of the pin's business

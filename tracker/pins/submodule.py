@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from tracker.config import PinTable
 from tracker.errors import ConfigError, EnvironmentFault, TrackError
@@ -28,7 +28,7 @@ def gitlink(repository: Path, path: str) -> str:
     Raises:
         ConfigError: there is no such submodule.
     """
-    return _entry(repository, path)[0]
+    return _entry(repository, path)
 
 
 def branch(repository: Path, path: str) -> tuple[str, tuple[int, ...]] | None:
@@ -57,10 +57,10 @@ def point(repository: Path, path: str, old: str, new: str, scratch: Path) -> Non
         EnvironmentFault: another git command holds the index or was quicker, or git fails.
         OSError: the index cannot be written.
     """
-    index = _index(repository)
+    index, prefix = _index(repository)
+    from_top = prefix + PurePath(path).as_posix()
     with _held(index, scratch):
-        found, from_top = _entry(repository, path)
-        if found != old:
+        if _entry(repository, path) != old:
             raise EnvironmentFault(
                 "somebody else changed a pin at this moment", where=str(repository / path)
             )
@@ -77,7 +77,7 @@ def point(repository: Path, path: str, old: str, new: str, scratch: Path) -> Non
 
 def clear(repository: Path, scratch: Path) -> None:
     """Remove what a killed :func:`point` with the same ``scratch`` left; nobody else's lock."""
-    index = _index(repository)
+    index, _ = _index(repository)
     lock = _lock(index)
     try:
         ours = lock.read_bytes() == _mark(scratch)
@@ -94,7 +94,7 @@ def refuse_locked(repository: Path) -> None:
     """
     if run_git(["rev-parse"], cwd=repository, check=False).code != 0:
         return  # no repository: nobody can hold its index
-    lock = _lock(_index(repository))
+    lock = _lock(_index(repository)[0])
     if lock.exists():
         raise _locked(lock)
 
@@ -124,11 +124,11 @@ def _mark(scratch: Path) -> bytes:
     return f"lloyal-track is moving a pin, see {scratch}\n".encode("utf-8", "surrogateescape")
 
 
-def _index(repository: Path) -> Path:
-    asked = run_git(["rev-parse", "--git-path", "index"], cwd=repository)
-    return (
-        repository / asked.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
-    ).resolve()
+def _index(repository: Path) -> tuple[Path, str]:
+    """The index, and the path of ``repository`` from the top of its work tree, "" or ``a/``."""
+    asked = run_git(["rev-parse", "--git-path", "index", "--show-prefix"], cwd=repository)
+    path, prefix, *_ = (asked.stdout.decode("utf-8", "surrogateescape") + "\n").split("\n")
+    return (repository / path).resolve(), prefix
 
 
 def _lock(index: Path) -> Path:
@@ -143,12 +143,17 @@ def _locked(lock: Path) -> EnvironmentFault:
     )
 
 
-def _entry(repository: Path, path: str) -> tuple[str, str]:
-    """The gitlink's commit, and its path from the top of the repository."""
-    listed = run_git(["ls-files", "--full-name", "-s", "-z", "--", path], cwd=repository).stdout
-    for entry in listed.decode("utf-8", "surrogateescape").split("\0"):
-        facts, _, from_top = entry.partition("\t")
-        mode, _, rest = facts.partition(" ")
-        if mode == "160000":
-            return rest.split(" ", 1)[0], from_top
+def _entry(repository: Path, path: str) -> str:
+    listed = run_git(["--literal-pathspecs", "ls-files", "-s", "-z", "--", path], cwd=repository)
+    for entry in listed.stdout.decode("utf-8", "surrogateescape").split("\0"):
+        facts, _, name = entry.partition("\t")
+        if facts.startswith("160000 ") and PurePath(name) == PurePath(path):
+            _, commit, stage = facts.split(" ")
+            if stage != "0":
+                raise ConfigError(
+                    "the submodule is in a merge conflict",
+                    where=str(repository / path),
+                    next_step="resolve it: git add the submodule, or git merge --abort",
+                )
+            return commit
     raise ConfigError("there is no submodule at this path", where=str(repository / path))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -136,13 +136,14 @@ def _refuse_read_only(path: Path) -> None:
 
 
 def _undo(state: StateDir, journal: Journal, cause: BaseException) -> None:
-    """Every file is old again after ``cause``.
+    """Every file that we made new is old again after ``cause``.
 
     Raises:
         EnvironmentFault: not even that can be written; the journal stays.
     """
     try:
-        _roll(journal, _vault(state), "old")
+        ours = tuple(step for step in journal.steps if step.held() == step.new)
+        _roll(journal, _vault(state), "old", ours)
     except EnvironmentFault as fault:
         raise EnvironmentFault(
             "some pins are new and some are old: one cannot be written, nor the others restored",
@@ -208,8 +209,11 @@ def _roll(
     journal: Journal,
     vault: Path,
     side: Literal["old", "new"],
+    only: Collection[Step] | None = None,
 ) -> None:
     for number, step in enumerate(journal.steps):
+        if only is not None and step not in only:
+            continue
         wanted = step.old if side == "old" else step.new
         held = step.held()
         if held == wanted:
