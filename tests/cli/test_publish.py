@@ -11,9 +11,8 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from tests.support import documents, github_fake
+from tests.support import documents, github_fake, repos
 from tests.support.github_fake import TOKEN, FakeGitHub
-from tests.support.small_repository import SmallRepository
 from tests.support.tool import run_tool
 from tracker.bundled import bundled
 from tracker.evidence.base import to_json
@@ -42,19 +41,18 @@ def github() -> Iterator[FakeGitHub]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A clone of our/node whose pin was moved, with the evidence of it."""
-    small = SmallRepository(tmp_path / "ours")
-    small.commit(
-        {
-            "lloyal-track.toml": _CONFIG,
-            "vendor/pin.toml": 'commit = "old"\n',
-            ".github/workflows/weekly.yml": "  stage: publish\n",
-            ".gitignore": "vendor/*\n!vendor/pin.toml\n",
-        }
-    )
-    small.git("remote", "add", "origin", "git@github.com:our/node.git")
-    (small.folder / "vendor/pin.toml").write_text('commit = "new"\n')
-    _leave(small.folder, documents.bump())
-    return small.folder
+    small = tmp_path / "ours"
+    files = {
+        "lloyal-track.toml": _CONFIG,
+        "vendor/pin.toml": 'commit = "old"\n',
+        ".github/workflows/weekly.yml": "  stage: publish\n",
+        ".gitignore": "vendor/*\n!vendor/pin.toml\n",
+    }
+    repos.build(small, [files], bare=False)
+    repos.git(small, "remote", "add", "origin", "git@github.com:our/node.git")
+    (small / "vendor/pin.toml").write_text('commit = "new"\n')
+    _leave(small, documents.bump())
+    return small
 
 
 def _leave(folder: Path, document: BumpDocument) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support import repos
 from tests.support.core_tree import RECURRENT, RECURRENT_HEADER, SRC_LISTS, core_tree, recurrent
-from tests.support.small_repository import SmallRepository
 from tracker.config import DownstreamTable
 from tracker.errors import EnvironmentFault
 from tracker.evidence.build import BuildDocument, Variant, VariantBuild
@@ -44,7 +44,8 @@ class Bench:
     """One repository, one work folder, one store; ``trees`` are committed as they come."""
 
     def __init__(self, folder: Path) -> None:
-        self.upstream = SmallRepository(folder / "upstream")
+        self.upstream = folder / "upstream"
+        repos.build(self.upstream, bare=False)
         self.work = folder / "work"
         self.store = folder / "store"
 
@@ -53,9 +54,9 @@ class Bench:
     ) -> tuple[BuildDocument, dict[Variant, BuiltCore]]:
         commits: dict[Variant, str] = {}
         for variant, replaced in trees.items():
-            gone = dict.fromkeys(self.upstream.git("ls-files").splitlines())
-            commits[variant] = self.upstream.commit({**gone, **core_tree(replaced)})
-        with Repository.open(self.upstream.git_dir) as repository:
+            gone = dict.fromkeys(repos.git(self.upstream, "ls-files").splitlines())
+            commits[variant] = repos.commit(self.upstream, {**gone, **core_tree(replaced)})
+        with Repository.open(self.upstream) as repository:
             return build(
                 repository,
                 revision="r1",
@@ -282,8 +283,8 @@ class _Interrupts:
 
 def test_an_interrupted_build_leaves_no_child_and_goes_on(bench: Bench) -> None:
     """The same command again finishes the work; what was compiled is not compiled again."""
-    commit = bench.upstream.commit(core_tree())
-    with Repository.open(bench.upstream.git_dir) as repository:
+    commit = repos.commit(bench.upstream, core_tree())
+    with Repository.open(bench.upstream) as repository:
         trees: dict[Variant, str] = {"baseline": repository.tree(commit)}
         store = Store(bench.store, limit_gib=1)
         with pytest.raises(KeyboardInterrupt):
@@ -307,8 +308,8 @@ def test_no_compiler_is_said_with_the_next_step(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The machine's fault, not the revision's: nothing is judged."""
-    commit = bench.upstream.commit(core_tree())
-    with Repository.open(bench.upstream.git_dir) as repository:
+    commit = repos.commit(bench.upstream, core_tree())
+    with Repository.open(bench.upstream) as repository:
         tree = repository.tree(commit)
         monkeypatch.setenv("PATH", str(tmp_path))
         for name in ("CC", "CXX"):

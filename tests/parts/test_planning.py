@@ -11,8 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.support import patches
-from tests.support.small_repository import SmallRepository
+from tests.support import patches, repos
 from tests.workflows.conftest import CONFLICTING, PATCHED, SLOTS
 from tracker.bundled import bundled
 
@@ -37,11 +36,15 @@ class _Project:
     """Carries two patches, the second of which stands on the first."""
 
     def __init__(self, folder: Path) -> None:
-        up = SmallRepository(folder / "up")
-        files: dict[str, str | bytes | None] = {"slots.c": SLOTS, "other.c": _OTHER}
-        pinned = up.commit(files, "start", tag="b100")
-        up.commit({"slots.c": f"#include <a.h>\n{SLOTS}"}, "include", tag="b101")
-        up.commit({"slots.c": CONFLICTING}, "rewrite", tag="b102")
+        up = folder / "up"
+        pinned, *_ = repos.build(
+            up,
+            [
+                repos.Step({"slots.c": SLOTS, "other.c": _OTHER}, "start", ("b100",)),
+                repos.Step({"slots.c": f"#include <a.h>\n{SLOTS}"}, "include", ("b101",)),
+                repos.Step({"slots.c": CONFLICTING}, "rewrite", ("b102",)),
+            ],
+        )
         self.folder = folder / "ours"
         self.folder.mkdir()
         patches.series_of(
@@ -51,7 +54,7 @@ class _Project:
             toml='[[patch]]\nfile = "0001.patch"\npurpose = "grow"\n'
             '[[patch]]\nfile = "0002.patch"\npurpose = "two"\n',
         )
-        (self.folder / "lloyal-track.toml").write_text(_CONFIG.format(url=up.folder.as_uri()))
+        (self.folder / "lloyal-track.toml").write_text(_CONFIG.format(url=up.as_uri()))
         (self.folder / "pin.toml").write_text(f'commit = "{pinned}"\n')
         self.output = folder / "output"
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.support import documents
-from tests.support.small_repository import SmallRepository
+from tests.support import documents, repos
 from tracker import config as configuration
 from tracker.config import Config
 from tracker.errors import ConfigError, UsageError
@@ -47,19 +46,18 @@ repository = "../sister"
 @pytest.fixture
 def used(tmp_path: Path) -> Config:
     """A repository with a tracked pin, a CMake file, a submodule and an ignored pin."""
-    small = SmallRepository(tmp_path / "ours")
-    small.commit(
-        {
-            "lloyal-track.toml": _CONFIG,
-            "vendor/pin.toml": 'commit = "b9581"\n',
-            "CMakeLists.txt": _CMAKE,
-            ".gitignore": "scratch/\n",
-        }
-    )
-    small.git("update-index", "--add", "--cacheinfo", f"160000,{'d' * 40},core")
-    (small.folder / "scratch").mkdir()
-    (small.folder / "scratch/pin.toml").write_text('commit = "b9581"\n')
-    return configuration.load(small.folder / "lloyal-track.toml")
+    small = tmp_path / "ours"
+    files = {
+        "lloyal-track.toml": _CONFIG,
+        "vendor/pin.toml": 'commit = "b9581"\n',
+        "CMakeLists.txt": _CMAKE,
+        ".gitignore": "scratch/\n",
+    }
+    repos.build(small, [files], bare=False)
+    repos.git(small, "update-index", "--add", "--cacheinfo", f"160000,{'d' * 40},core")
+    (small / "scratch").mkdir()
+    (small / "scratch/pin.toml").write_text('commit = "b9581"\n')
+    return configuration.load(small / "lloyal-track.toml")
 
 
 @pytest.fixture

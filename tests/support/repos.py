@@ -1,4 +1,4 @@
-"""Small real repositories, built in one ``git fast-import`` each."""
+"""Small real repositories, built and grown by ``git fast-import``."""
 
 from __future__ import annotations
 
@@ -28,20 +28,43 @@ def git(folder: Path, *args: str, stdin: bytes | None = None) -> str:
 
 
 def build(
-    folder: Path, steps: Sequence[Step | Mapping[str, File]], *, bare: bool = True
+    folder: Path,
+    steps: Sequence[Step | Mapping[str, File]] = (),
+    *,
+    bare: bool = True,
+    branch: str = "master",
 ) -> list[str]:
-    """Make a repository with one commit per step on ``master``; returns their ids, oldest first."""
+    """Make a repository with one commit per step on ``branch``; returns their ids, oldest first."""
     folder.mkdir(parents=True, exist_ok=True)
-    run_git(["init", "-q", "-b", "master", *(["--bare"] if bare else [])], cwd=folder)
+    run_git(["init", "-q", "-b", branch, *(["--bare"] if bare else [])], cwd=folder)
+    return add(folder, steps) if steps else []
+
+
+def commit(folder: Path, files: Mapping[str, File], subject: str = "change", tag: str = "") -> str:
+    """One more commit on the branch of ``folder``; returns its id."""
+    return add(folder, [Step(files, subject, (tag,) if tag else ())])[0]
+
+
+def add(folder: Path, steps: Sequence[Step | Mapping[str, File]]) -> list[str]:
+    """One more commit per step, on the branch of ``folder``; a work tree is brought up to it.
+
+    Dates count up from the start of the history, so ids are always the same.
+    """
+    branch = git(folder, "symbolic-ref", "HEAD")
+    tip = run_git(["rev-parse", "-q", "--verify", "HEAD"], cwd=folder, check=False)
+    before = int(git(folder, "rev-list", "--count", "HEAD")) if tip.code == 0 else 0
     stream = bytearray()
     for number, item in enumerate(steps, start=1):
         step = item if isinstance(item, Step) else Step(item)
         message = step.subject.encode()
-        stream += b"commit refs/heads/master\nmark :%d\n" % number
-        stream += b"committer Up Stream <up@example.org> %d +0000\n" % (1_700_000_000 + 60 * number)
+        date = 1_700_000_000 + 60 * (before + number)
+        stream += b"commit %s\nmark :%d\n" % (branch.encode(), number)
+        stream += b"committer Up Stream <up@example.org> %d +0000\n" % date
         stream += b"data %d\n%s\n" % (len(message), message)
         if number > 1:
             stream += b"from :%d\n" % (number - 1)
+        elif before:
+            stream += b"from %s\n" % tip.stdout.strip()
         for old, new in step.renames.items():
             stream += f"R {_quoted(old)} {_quoted(new)}\n".encode()
         for path, content in step.files.items():
@@ -59,8 +82,8 @@ def build(
     )
     ids = dict(line.split(" ") for line in marks.read_text().splitlines())
     marks.unlink()
-    if not bare:
-        git(folder, "reset", "-q", "--hard", "master")
+    if git(folder, "rev-parse", "--is-bare-repository") == "false":
+        git(folder, "reset", "-q", "--hard")
     return [ids[f":{number}"] for number in range(1, len(steps) + 1)]
 
 

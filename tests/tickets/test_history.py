@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import repos
 from tests.support.github_fake import FakeGitHub
-from tests.support.small_repository import SmallRepository
 from tracker import tickets
 from tracker.config import TicketTable
 from tracker.evidence.tickets import Resolution, TicketResult
@@ -35,14 +35,17 @@ class _Upstream:
     """A history of four commits; the third is the fix."""
 
     def __init__(self, folder: Path) -> None:
-        small = SmallRepository(folder)
-        self.small = small
-        self.pin = small.commit({"src/memory.cpp": _SLOT}, "base", tag="b9998")
-        self.before = small.commit({"a": "1"}, "other work (#27)", tag="b9999")
-        self.fix = small.commit({"src/memory.cpp": _RANKED}, "rank cells (#26)\n\nFixes #1")
-        self.target = small.commit({"src/indexer.cpp": _OTHER}, "more", tag="b10000")
-        small.git("tag", "v1.0.0")
-        small.commit({"b": "2"}, "later", tag="b10001")
+        self.folder = folder
+        self.pin, self.before, self.fix, self.target, _ = repos.build(
+            folder,
+            [
+                repos.Step({"src/memory.cpp": _SLOT}, "base", ("b9998",)),
+                repos.Step({"a": "1"}, "other work (#27)", ("b9999",)),
+                repos.Step({"src/memory.cpp": _RANKED}, "rank cells (#26)\n\nFixes #1"),
+                repos.Step({"src/indexer.cpp": _OTHER}, "more", ("b10000", "v1.0.0")),
+                repos.Step({"b": "2"}, "later", ("b10001",)),
+            ],
+        )
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ def upstream(tmp_path: Path) -> _Upstream:
 
 @pytest.fixture
 def repository(upstream: _Upstream) -> Iterator[Repository]:
-    with Repository.open(upstream.small.folder) as found:
+    with Repository.open(upstream.folder) as found:
         yield found
 
 
@@ -254,9 +257,9 @@ def test_mentions_are_found_locally(
 
 def test_a_snapshot_knows_no_commits_but_content(github: FakeGitHub, upstream: _Upstream) -> None:
     """On a mirror made from archives mentions are unknown; content still proves the fix."""
-    upstream.small.git("config", "lloyal-track.source", "archive")
+    repos.git(upstream.folder, "config", "lloyal-track.source", "archive")
     _merged_pull(github, upstream, "src/memory.cpp", _PATCH)
-    with Repository.open(upstream.small.folder) as mirror:
+    with Repository.open(upstream.folder) as mirror:
         result = _judged(github, mirror, upstream, "up/core#26")
         assert (result.mentions, result.in_target, result.first_tag) == ("unknown", "yes", None)
         github.repository("up/core").files[26][0]["patch"] = None

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.small_repository import SmallRepository
+from tests.support import repos
 from tracker import config
 from tracker.config import Config
 from tracker.errors import EnvironmentFault, UsageError
@@ -20,19 +20,19 @@ from tracker.upstream import bring, fetch_git, open_repository, resolve
 
 
 @pytest.fixture
-def origin(tmp_path: Path) -> SmallRepository:
+def origin(tmp_path: Path) -> Path:
     """An upstream that serves filtered clones."""
-    made = SmallRepository(tmp_path / "origin")
-    made.git("config", "uploadpack.allowFilter", "true")
-    made.commit({"a.cpp": "one\n"}, "first", tag="b9999")
-    made.commit({"a.cpp": "two\n"}, "second", tag="b10000")
+    made = tmp_path / "origin"
+    first = repos.Step({"a.cpp": "one\n"}, "first", ("b9999",))
+    repos.build(made, [first, repos.Step({"a.cpp": "two\n"}, "second", ("b10000",))], bare=False)
+    repos.git(made, "config", "uploadpack.allowFilter", "true")
     return made
 
 
 @pytest.fixture
-def clone_config(tmp_path: Path, origin: SmallRepository) -> Config:
+def clone_config(tmp_path: Path, origin: Path) -> Config:
     file = tmp_path / "lloyal-track.toml"
-    file.write_text(f'state_dir = "state"\n[upstream]\nurl = "file://{origin.folder}"\n')
+    file.write_text(f'state_dir = "state"\n[upstream]\nurl = "file://{origin}"\n')
     return config.load(file)
 
 
@@ -43,11 +43,11 @@ def _at(configured: Config, url: str) -> Config:
 
 
 def test_a_clone_brings_history_and_tags_but_no_file_contents(
-    clone_config: Config, origin: SmallRepository
+    clone_config: Config, origin: Path
 ) -> None:
     """Contents come when somebody reads them."""
     document = fetch_git(clone_config, progress=SILENT)
-    assert document.head.commit == origin.git("rev-parse", "HEAD")
+    assert document.head.commit == repos.git(origin, "rev-parse", "HEAD")
     assert document.new_tags == ("b10000", "b9999")
     with open_repository(clone_config) as repository:
         missing = repository.git(
@@ -57,25 +57,21 @@ def test_a_clone_brings_history_and_tags_but_no_file_contents(
         assert repository.read_path("master", "a.cpp") == b"two\n"
 
 
-def test_a_second_fetch_brings_the_new_commits(
-    clone_config: Config, origin: SmallRepository
-) -> None:
+def test_a_second_fetch_brings_the_new_commits(clone_config: Config, origin: Path) -> None:
     """The branch names upstream's present tip; nothing new is said plainly."""
     fetch_git(clone_config, progress=SILENT)
     assert fetch_git(clone_config, progress=SILENT).changed is False
-    tip = origin.commit({"a.cpp": "three\n"}, "third")
+    tip = repos.commit(origin, {"a.cpp": "three\n"}, "third")
     document = fetch_git(clone_config, progress=SILENT)
     assert (document.changed, document.head.commit, document.verdict) == (True, tip, Verdict.OK)
 
 
-def test_a_moved_tag_is_followed_and_reported(
-    clone_config: Config, origin: SmallRepository
-) -> None:
+def test_a_moved_tag_is_followed_and_reported(clone_config: Config, origin: Path) -> None:
     """Never "up to date" on a stale tag; the old commit stays readable for what recorded it."""
-    old = origin.git("rev-parse", "b10000")
+    old = repos.git(origin, "rev-parse", "b10000")
     fetch_git(clone_config, progress=SILENT)
-    new = origin.commit({"a.cpp": "rewritten\n"})
-    origin.git("tag", "--force", "b10000")
+    new = repos.commit(origin, {"a.cpp": "rewritten\n"})
+    repos.git(origin, "tag", "--force", "b10000")
     document = fetch_git(clone_config, progress=SILENT)
     assert document.verdict is Verdict.ATTENTION
     assert [(tag.name, tag.from_, tag.to) for tag in document.moved_tags] == [("b10000", old, new)]
@@ -84,16 +80,14 @@ def test_a_moved_tag_is_followed_and_reported(
         assert resolve(repository, old, clone_config).commit == old
 
 
-def test_a_rewritten_branch_keeps_the_old_commits(
-    clone_config: Config, origin: SmallRepository
-) -> None:
+def test_a_rewritten_branch_keeps_the_old_commits(clone_config: Config, origin: Path) -> None:
     """A pin that upstream no longer reaches is still judged from our copy."""
-    pinned = origin.commit({"a.cpp": "pinned\n"})
+    pinned = repos.commit(origin, {"a.cpp": "pinned\n"})
     fetch_git(clone_config, progress=SILENT)
-    origin.git("reset", "-q", "--hard", "HEAD~1")
-    tip = origin.commit({"a.cpp": "other\n"})
-    origin.git("reflog", "expire", "--expire=now", "--all")
-    origin.git("gc", "-q", "--prune=now")
+    repos.git(origin, "reset", "-q", "--hard", "HEAD~1")
+    tip = repos.commit(origin, {"a.cpp": "other\n"})
+    repos.git(origin, "reflog", "expire", "--expire=now", "--all")
+    repos.git(origin, "gc", "-q", "--prune=now")
     document = fetch_git(clone_config, progress=SILENT)
     assert document.head.commit == tip
     with open_repository(clone_config) as repository:
@@ -101,22 +95,20 @@ def test_a_rewritten_branch_keeps_the_old_commits(
 
 
 def test_a_tag_that_upstream_deleted_is_kept_and_reported(
-    clone_config: Config, origin: SmallRepository
+    clone_config: Config, origin: Path
 ) -> None:
     """A pin may still name it."""
     fetch_git(clone_config, progress=SILENT)
-    origin.git("tag", "--delete", "b9999")
+    repos.git(origin, "tag", "--delete", "b9999")
     document = fetch_git(clone_config, progress=SILENT)
     assert document.gone_tags == ("b9999",)
     with open_repository(clone_config) as repository:
         assert resolve(repository, "b9999", clone_config).nightly == "b9999"
 
 
-def test_a_branch_upstream_does_not_have_is_named(
-    clone_config: Config, origin: SmallRepository
-) -> None:
+def test_a_branch_upstream_does_not_have_is_named(clone_config: Config, origin: Path) -> None:
     """Found before anything is downloaded."""
-    origin.git("branch", "--move", "main")
+    repos.git(origin, "branch", "--move", "main")
     with pytest.raises(UsageError, match="no branch master"):
         fetch_git(clone_config, progress=SILENT)
     assert not (clone_config.state_dir / "upstream.git").exists()
@@ -162,7 +154,8 @@ def test_an_address_is_never_a_command(clone_config: Config, tmp_path: Path, url
 def test_a_mirror_is_never_updated_as_a_clone(clone_config: Config) -> None:
     """Its ids are not upstream's."""
     git_dir = clone_config.state_dir / "upstream.git"
-    SmallRepository(git_dir).git("config", "lloyal-track.source", "archive")
+    repos.build(git_dir)
+    repos.git(git_dir, "config", "lloyal-track.source", "archive")
     with pytest.raises(UsageError, match="made from archives"):
         fetch_git(clone_config, progress=SILENT)
 
@@ -175,13 +168,14 @@ def test_nothing_fetched_yet_says_what_to_run(clone_config: Config) -> None:
 
 
 @pytest.fixture
-def tagged(origin: SmallRepository, clone_config: Config) -> Repository:
-    origin.commit({"b": "3"}, tag="v0.9.0")
-    origin.git("tag", "b10326")
-    origin.git("tag", "gguf-v0.17.1")
-    origin.git("tag", "-a", "v0.10.0", "-m", "a release", "b10000")
-    origin.git("tag", "v1.0.0-rc1")
-    origin.commit({"b": "4"}, "after the last tag")
+def tagged(origin: Path, clone_config: Config) -> Repository:
+    repos.commit(origin, {"b": "3"}, tag="v0.9.0")
+    repos.git(origin, "tag", "b10326")
+    repos.git(origin, "tag", "gguf-v0.17.1")
+    who = ("-c", "user.name=A. Tester", "-c", "user.email=tester@example.invalid")
+    repos.git(origin, *who, "tag", "-a", "v0.10.0", "-m", "a release", "b10000")
+    repos.git(origin, "tag", "v1.0.0-rc1")
+    repos.commit(origin, {"b": "4"}, "after the last tag")
     return bring(clone_config, progress=SILENT)
 
 
@@ -221,15 +215,15 @@ def test_a_commit_without_a_tag_is_known_by_its_id(
     found = resolve(tagged, "master", clone_config)
     assert (found.name, found.nightly, found.release) == (found.commit[:12], None, None)
     assert found.upstream_commit == found.commit
-    assert found.date == "2026-01-01T00:04:00Z"
+    assert found.date == "2023-11-14T22:17:20Z"
     tagged.close()
 
 
 def test_a_history_without_tags_has_no_channels(clone_config: Config, tmp_path: Path) -> None:
     """Exit 2, with what to name instead."""
-    plain = SmallRepository(tmp_path / "plain")
-    plain.commit({"a": "1"})
-    other = _at(clone_config, f"file://{plain.folder}")
+    plain = tmp_path / "plain"
+    repos.build(plain, [{"a": "1"}], bare=False)
+    other = _at(clone_config, f"file://{plain}")
     with bring(other, progress=SILENT) as repository:
         for channel in ("stable", "nightly"):
             with pytest.raises(UsageError, match="no channel"):

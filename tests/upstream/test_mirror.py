@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.support import repos
 from tests.support.package_index import PackageIndex, archive, member
-from tests.support.small_repository import SmallRepository
 from tests.upstream.conftest import MakeConfig
 from tracker.config import load
 from tracker.errors import ConfigError, EnvironmentFault, UsageError
@@ -203,9 +203,9 @@ def test_a_clone_is_never_turned_into_a_mirror(
 ) -> None:
     """Two histories in one repository would let a mirror's id pass for upstream's."""
     config = mirror_config([("1.0", index.add("1.0", OLD))])
-    origin = SmallRepository(tmp_path / "origin")
-    origin.commit({"a": "1"})
-    origin.git("clone", "-q", "--bare", ".", str(config.state_dir / "upstream.git"))
+    origin = tmp_path / "origin"
+    repos.build(origin, [{"a": "1"}])
+    repos.git(origin, "clone", "-q", "--bare", ".", str(config.state_dir / "upstream.git"))
     with pytest.raises(UsageError, match="holds a clone"):
         fetch_registry(config, progress=SILENT)
     with Repository.open(config.state_dir / "upstream.git") as repository:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import github_fake, patches
+from tests.support import github_fake, patches, repos
 from tests.support.github_fake import FakeGitHub, Repository
 from tests.support.runner import PROJECT, JobResult, Runner, install_gh
-from tests.support.small_repository import SmallRepository
 
 OURS = "our/node"
 WEEKLY = PROJECT / ".github" / "workflows" / "weekly.yml"
@@ -57,8 +56,8 @@ class Weekly:
 
     runner: Runner
     github: FakeGitHub
-    upstream: SmallRepository
-    downstream: SmallRepository
+    upstream: Path
+    downstream: Path
 
     @property
     def ours(self) -> Repository:
@@ -79,35 +78,37 @@ class Weekly:
         return sorted(opened & set(self.ours.pulls)), sorted(opened - set(self.ours.pulls))
 
     def upstream_moves(self, content: str, message: str, *, tag: str = "") -> str:
-        return self.upstream.commit({"slots.c": content}, message, tag=tag)
+        return repos.commit(self.upstream, {"slots.c": content}, message, tag)
 
 
 @pytest.fixture
 def weekly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Weekly]:
     """The pin is at b100, upstream is one harmless commit ahead."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    upstream = SmallRepository(tmp_path / "upstream")
-    pinned = upstream.commit({"slots.c": SLOTS}, "start", tag="b100")
-    upstream.commit({"slots.c": f"#include <stddef.h>\n{SLOTS}"}, "include (#7)", tag="b101")
-    downstream = SmallRepository(tmp_path / "downstream", branch="main")
+    upstream, downstream = tmp_path / "upstream", tmp_path / "downstream"
+    ahead = {"slots.c": f"#include <stddef.h>\n{SLOTS}"}
+    pinned, _ = repos.build(
+        upstream,
+        [
+            repos.Step({"slots.c": SLOTS}, "start", ("b100",)),
+            repos.Step(ahead, "include (#7)", ("b101",)),
+        ],
+    )
     queue = patches.series_of(
         tmp_path / "queue", patches.diff({"slots.c": SLOTS}, {"slots.c": PATCHED}, subject="grow")
     )
     pin = f'commit = "{pinned}"\n'
-    downstream.commit(
-        {
-            "lloyal-track.toml": _CONFIG.format(url=upstream.folder.as_uri()),
-            "vendor/pin.toml": pin,
-            "queue/0001.patch": (queue / "0001.patch").read_bytes(),
-            ".gitignore": "vendor/*\n!vendor/pin.toml\n",
-        }
-    )
+    files: dict[str, repos.File] = {
+        "lloyal-track.toml": _CONFIG.format(url=upstream.as_uri()),
+        "vendor/pin.toml": pin,
+        "queue/0001.patch": (queue / "0001.patch").read_bytes(),
+        ".gitignore": "vendor/*\n!vendor/pin.toml\n",
+    }
+    repos.build(downstream, [files], bare=False, branch="main")
     install_gh(tmp_path / "tools")
     with github_fake.serving() as github:
         github.issue("up/core#1", "a warning")
         github.repository(OURS).git.push(
             "refs/heads/main", {"vendor/pin.toml": pin}, "start", "maintainer"
         )
-        yield Weekly(
-            Runner(downstream.folder, tmp_path, github, OURS), github, upstream, downstream
-        )
+        yield Weekly(Runner(downstream, tmp_path, github, OURS), github, upstream, downstream)
