@@ -154,3 +154,23 @@ def test_a_hanging_core_is_a_failure_with_its_number(cores: Cores, work: Path) -
     found = shortest(row, "hung")
     assert (found.index, found.what[:18]) == (0, "did not end in 1 s")
     assert "--seed 1 --from 0" in text(document, "r")
+
+
+@pytest.mark.native
+@pytest.mark.archives
+@pytest.mark.xdist_group("native")
+@pytest.mark.parametrize(
+    ("fault", "verdict", "word"),
+    [("row", Verdict.ATTENTION, "upstream's own"), ("held", Verdict.FAIL, "refused")],
+)
+def test_upstreams_own_is_what_takes_nothing_back(
+    cores: Cores, work: Path, fault: str, verdict: Verdict, word: str
+) -> None:
+    """A failure that is the same on both sides is the patches' own if they are about it."""
+    document = play(cores, work, range(16), fault=fault)
+    baseline, patched = document.rows
+    assert patched.verdict is verdict, text(document, "r")
+    assert word in patched.why
+    assert all(one.claimed for one in baseline.shortest)
+    assert {one.claimed for one in patched.shortest} == {fault == "held"}
+    assert ("upstream's own:" in text(document, "r")) == (fault == "row")

@@ -33,9 +33,10 @@ def _failure(failure: FuzzFailure, seed: int) -> list[str]:
         f"{failure.arch}, {failure.n_rs} snapshots, n_ubatch {failure.n_ubatch}, "
         f"{'one stream' if failure.unified else 'a stream each'}"
     )
+    whose = "" if failure.claimed else ", upstream's own"
     size = f" (off by {failure.diff:.3g})" if failure.diff is not None else ""
     return [
-        f"{'':<10}{failure.kind}: {failure.what}{size}",
+        f"{'':<10}{failure.kind}{whose}: {failure.what}{size}",
         f"{'':<12}{context}; "
         f"again: lloyal-track check --fuzz 1 --seed {seed} --from {failure.index}",
         *(f"{'':<12}{line}" for line in failure.story or failure.moves.split(";")),

@@ -30,7 +30,8 @@ class FuzzFailure(Value, frozen=True, kw_only=True):
 
     ``index``: its number under the seed. ``moves``: what is left of it, written as the check
     program reads it; ``story``: the same as it was played, one call a line. ``diff``: max |logits -
-    oracle's|, None where no logits were compared or one was not a number.
+    oracle's|, None where no logits were compared or one was not a number. ``claimed`` False: a
+    fault of upstream's own: nothing is taken back in it, and it is the same without the patches.
     """
 
     kind: FuzzKind
@@ -43,6 +44,7 @@ class FuzzFailure(Value, frozen=True, kw_only=True):
     diff: float | None
     moves: str
     story: tuple[str, ...]
+    claimed: bool = True
 
 
 class FuzzOperation(Value, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ named by seed and number: the number tells its context too, however many are pla
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import get_args
 from uuid import uuid4
+
+from msgspec.structs import replace as with_fields
 
 from tracker.evidence.build import Variant
 from tracker.evidence.check import Instrument
@@ -50,6 +53,9 @@ _KINDS: tuple[FuzzKind, ...] = get_args(FuzzKind)
 _MODELS = {"qwen35": "qwen35", "qwen35moe": "qwen35moe-all"}
 _PER_RUN = 50
 _SHRUNK_PER_KIND = 3
+_MOST_SHRUNK = 24
+# What the patches are about. A failure without it, the same on the baseline, is upstream's own.
+_TAKES_BACK = re.compile(r"\b(?:rm|gap)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +179,16 @@ class _Player:
         wanted = [(ground, _run(ground, number, 1, shrink=1)) for number, ground in grounds]
         return self._run(variant, wanted)
 
+    def replay(self, variant: Variant, failures: Iterable[FuzzFailure]) -> list[Ran]:
+        """The moves that are left of each failure."""
+        wanted = [
+            (ground, replace(run, settings=(*run.settings, ("moves", one.moves))))
+            for one in failures
+            for ground in (GROUNDS[one.index % len(GROUNDS)],)
+            for run in (_run(ground, one.index, 1),)
+        ]
+        return self._run(variant, wanted)
+
     def _run(self, variant: Variant, wanted: Sequence[tuple[Ground, Run]]) -> list[Ran]:
         subjects = [
             Subject(arch, tiny_model(name, self.models).path, runs)
@@ -202,11 +218,13 @@ def _row(
     known: Collection[str],
 ) -> FuzzRow:
     told = [one.said.fuzz for one in ran if one.said is not None and one.said.fuzz is not None]
-    failed = sorted((one for all_ in told for one in all_.failures), key=lambda one: one.index)
+    failed = sorted(_failures(ran), key=lambda one: one.index)
+    shrunk = _shrunk(player, variant, failed)
+    own = sum(not one.claimed for one in shrunk)
     judged = next(
         chain(
             _unproven(core, ran),
-            _failing(variant, failed, wanted),
+            _failing(variant, failed, wanted, own),
             _reported(variant, ran, known),
             _too_little(told, wanted),
             _proven(variant, failed, wanted),
@@ -221,7 +239,7 @@ def _row(
         why=judged.why,
         sequences=sequences,
         failed=_counted(failed),
-        shortest=_shortest(player, variant, failed),
+        shortest=_shortest(shrunk),
         operations=_operations(told),
         compared=sum(one.compared for one in told),
         rounding=max((one.rounding for one in told), default=0.0),
@@ -253,9 +271,17 @@ def _reported(variant: Variant, ran: Sequence[Ran], known: Collection[str]) -> I
         yield Judged(Verdict.ATTENTION, f"a sanitizer reports of upstream's own: {reports[0]}")
 
 
-def _failing(variant: Variant, failed: Sequence[FuzzFailed], wanted: int) -> Iterator[Judged]:
-    if variant == "patched" and failed:
-        yield Judged(Verdict.FAIL, f"{len(failed)} of {wanted} sequences fail: {_words(failed)}")
+def _failing(
+    variant: Variant, failed: Sequence[FuzzFailed], wanted: int, own: int
+) -> Iterator[Judged]:
+    if variant != "patched" or not failed:
+        return
+    why = f"{len(failed)} of {wanted} sequences fail: {_words(failed)}"
+    if own < len(failed):
+        also = f"; {own} of them of upstream's own" if own else ""
+        yield Judged(Verdict.FAIL, why + also)
+    else:
+        yield Judged(Verdict.ATTENTION, f"{why}; upstream's own, the same without the patches")
 
 
 def _proven(variant: Variant, failed: Sequence[FuzzFailed], wanted: int) -> Iterator[Judged]:
@@ -296,30 +322,48 @@ def _counted(failed: Sequence[FuzzFailed]) -> tuple[FuzzKindCount, ...]:
     )
 
 
-def _shortest(
+def _shrunk(
     player: _Player, variant: Variant, failed: Sequence[FuzzFailed]
 ) -> tuple[FuzzFailure, ...]:
-    """The shortest sequence for each kind, of the first few that failed in that way."""
-    first = [
-        one
-        for kind in _KINDS
-        for one in [one for one in failed if one.kind == kind][:_SHRUNK_PER_KIND]
-    ]
+    """Failures made small: of each kind the first few; with the patches all, if not too many."""
+    few = failed
+    if variant == "baseline" or len(failed) > _MOST_SHRUNK:
+        few = [
+            one
+            for kind in _KINDS
+            for one in [one for one in failed if one.kind == kind][:_SHRUNK_PER_KIND]
+        ]
     again = {
-        one.index: one
-        for ran in player.shrink(variant, [one.index for one in first])
-        if ran.said is not None and ran.said.fuzz is not None
-        for one in ran.said.fuzz.failures
+        one.index: one for one in _failures(player.shrink(variant, [one.index for one in few]))
     }
-    candidates = [
-        (_failure(one, again.get(one.index)), position) for position, one in enumerate(first)
-    ]
-    found = []
-    for kind in _KINDS:
-        of_kind = [pair for pair in candidates if pair[0].kind == kind]
-        if of_kind:
-            found.append(min(of_kind, key=lambda pair: (pair[0].moves.count(";"), pair[1]))[0])
-    return tuple(found)
+    found = tuple(_failure(one, again.get(one.index)) for one in few)
+    if variant == "baseline" or "baseline" not in player.programs:
+        return found
+    suspects = [one for one in found if not _TAKES_BACK.search(one.moves)]
+    without = {one.index: one for one in _failures(player.replay("baseline", suspects))}
+    return tuple(
+        with_fields(one, claimed=False)
+        if one in suspects and _alike(one, without.get(one.index))
+        else one
+        for one in found
+    )
+
+
+def _alike(one: FuzzFailure, without: FuzzFailed | None) -> bool:
+    return without is not None and (without.kind, without.text) == (one.kind, one.what)
+
+
+def _failures(ran: Iterable[Ran]) -> list[FuzzFailed]:
+    told = [one.said.fuzz for one in ran if one.said is not None and one.said.fuzz is not None]
+    return [failure for one in told for failure in one.failures]
+
+
+def _shortest(found: Sequence[FuzzFailure]) -> tuple[FuzzFailure, ...]:
+    """One of each kind, claimed and not."""
+    best: dict[tuple[bool, FuzzKind], FuzzFailure] = {}
+    for one in sorted(found, key=lambda one: (one.moves.count(";"), one.index)):
+        best.setdefault((not one.claimed, one.kind), one)
+    return tuple(best[key] for key in sorted(best, key=lambda key: (key[0], _KINDS.index(key[1]))))
 
 
 def _failure(one: FuzzFailed, again: FuzzFailed | None) -> FuzzFailure:
