@@ -305,7 +305,7 @@ def _too_little(told: Sequence[Fuzzed], wanted: int) -> Iterator[Judged]:
     if played < wanted:
         yield Judged(Verdict.UNKNOWN, f"only {played} of {wanted} sequences were played")
     tried, done = (sum(sum(counts.values()) for counts in many) for many in _pairs(told))
-    if done < LEAST_EXECUTED * tried:
+    if done < max(1, LEAST_EXECUTED * tried):
         yield Judged(Verdict.UNKNOWN, f"only {done} of {tried} operations were executed")
 
 
