@@ -30,7 +30,7 @@ _FAULTS = 15
 
 @dataclass(frozen=True)
 class Bench:
-    """A check program into which another text of the patched file can be linked."""
+    """A check program that can be run with another text of the patched file."""
 
     core: BuiltCore
     program: Program
@@ -39,34 +39,26 @@ class Bench:
     patched: list[str]
     folder: Path
 
-    def program_with(self, text: str, name: str) -> Program | None:
-        """The program with its own copy of the file, which goes before the core's; None if it does
-        not compile.
-        """
+    def program_with(self, text: str, name: str) -> Program:
+        """The program with another copy of the file in front of the core's own."""
         place = self.folder / name
         place.mkdir()
         (place / "fault.cpp").write_text(text)
-        compiler = str(self.core.compiler.cxx)
-        includes = [f"-I{folder}" for folder in self.core.include_dirs]
-        objects = sorted(str(made) for made in self.program.path.parent.glob("*.o"))
-        libraries = [str(library.path) for library in self.core.libraries]
-        compiled = [
-            *(compiler, "-std=c++17", "-O0", "-fPIC", *self.core.cxx_flags, *includes),
-            *("-c", "fault.cpp", "-o", "fault.o"),
+        command = [
+            *(str(self.core.compiler.cxx), "-std=c++17", "-O0", "-fPIC", "-shared", "-w"),
+            *self.core.cxx_flags,
+            *(f"-I{folder}" for folder in self.core.include_dirs),
+            *("fault.cpp", "-o", "fault.so"),
         ]
-        linked = [
-            *(compiler, "-rdynamic", *self.core.cxx_flags, *objects, "fault.o", *libraries),
-            *(f"-Wl,-rpath,{self.core.build_dir}", "-ldl", "-o", "probe"),
-        ]
-        for command in (compiled, linked):
-            if subprocess.run(command, cwd=place, capture_output=True, check=False).returncode:
-                return None
-        return replace(self.program, path=place / "probe")
+        subprocess.run(command, cwd=place, check=True)
+        start = place / "probe"
+        start.write_text(f'#!/bin/sh\nLD_PRELOAD={place}/fault.so exec {self.program.path} "$@"\n')
+        start.chmod(0o755)
+        return replace(self.program, path=start)
 
     def seen(self, text: str, name: str, timeout_s: float = 20) -> str:
         """What the check sees go wrong with this text; "" if it sees nothing."""
         program = self.program_with(text, name)
-        assert program is not None
         told = (
             f"{row.arch} {row.scenario}: {row.why}"
             for row in self.rows(program, self.folder / name, Limits(timeout_s))
