@@ -224,12 +224,12 @@ private:
 
 // A rollback is pending while other sequences are decoded, moved, copied, dropped and restored.
 void among(Run & run) {
-    {
-        Session session(run.model, run.setup(1, N_SNAPSHOTS));
-        run.take(session);
-        if (session.n_rs() == 0) {
-            return;
-        }
+    if (Session(run.model, run.setup(1, N_SNAPSHOTS)).n_rs() == 0) {
+        Several all(run, "this revision has no snapshots");
+        all.decode({ 0, 1 }, 9);
+        all.refused(0, 2);
+        all.end();
+        return;
     }
     const std::vector<std::pair<std::string, std::function<void(Several &)>>> tales = {
         { "another goes on", [](Several & all) { all.decode({ 0 }, 9); all.decode({ 1 }, 7); all.back(0, 2); all.decode({ 1 }, 3); } },
@@ -426,18 +426,21 @@ void shifted(Run & run) {
         Session      session(run.model, run.setup(1, N_SNAPSHOTS));
         const auto   steps  = std::vector<Step>{ text_step(9, 0, 1) };
         auto *       hybrid = dynamic_cast<llama_memory_hybrid *>(session.memory());
-        if (session.n_rs() == 0 || hybrid == nullptr) {
-            run.take(session);
+        session.decode(0, steps[0].text);
+        run.take(session);
+        if (hybrid == nullptr) {
             return;
         }
-        session.decode(0, steps[0].text);
         auto & memory = *hybrid->get_mem_recr();
+        if (session.n_rs() == 0) {
+            run.answer("this revision has no snapshots: rolled back", memory.seq_rm(0, 7, -1), false);
+            return;
+        }
         change(memory);
         run.answer(name + ": rolled back", memory.seq_rm(0, p0, -1), true);
         run.counted(name + ": last position", memory.seq_pos_max(0), last);
         hybrid->get_mem_attn()->seq_rm(0, n_left, -1);
         go_on(run, session, 0, name, cut(steps, n_left), ROUNDING);
-        run.take(session);
     }
 }
 
