@@ -23,6 +23,7 @@ def _row(row: FuzzRow) -> list[str]:
         f"{row.verdict:<9} {row.variant}: {row.why}",
         f"{'':<10}{row.per_second:.0f} sequences/s on one core",
         f"{'':<10}{row.executed:.0%} of the operations executed: {operations}",
+        f"{'':<10}{row.open} removals left open, {row.lucky} done without need and right",
         f"{'':<10}{row.compared} logits compared: rounding up to {row.rounding:.1g} "
         f"(may be {row.tolerance}){narrowest}",
     ]
