@@ -33,6 +33,11 @@ def plain(text: str, most: int = MOST_CHARACTERS) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
+def code_line(text: str) -> str:
+    """One line of code as it is, indentation too, without what could steer a terminal."""
+    return "".join(c if c == "\t" or c.isprintable() else "\ufffd" for c in text)
+
+
 def _visible(character: str) -> str:
     category = unicodedata.category(character)
     if category in ("Cc", "Zl", "Zp"):

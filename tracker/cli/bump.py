@@ -83,12 +83,12 @@ def bump(
 
 def _changes(document: BumpDocument) -> str:
     """The pin files as the move would leave them: every line that changes."""
-    from tracker.markup import plain
+    from tracker.markup import code_line
 
     found = document.pin.changes
     if not found:
         return ""
     count = f"{len(found)} pin file{'s' if len(found) > 1 else ''}"
     lines = [f"What the move would change, in {count}:"]
-    lines += [f"  {plain(line, 200)}" for change in found for line in change.diff.splitlines()]
+    lines += [f"  {code_line(line)}" for change in found for line in change.diff.splitlines()]
     return "\n" + "\n".join(lines)

@@ -167,8 +167,10 @@ def _card(file: ConflictFile) -> list[str]:
 
 
 def _side(title: str, shown: list[str]) -> list[str]:
+    from tracker.markup import code_line
+
     lines = [
-        f"{'':<19}{'' if number else title:<9}| {_visible(line)}"
+        f"{'':<19}{'' if number else title:<9}| {code_line(line)}"
         for number, line in enumerate(shown[:_MOST])
     ]
     if len(shown) > _MOST:
@@ -182,11 +184,6 @@ def _difference(old: str, new: str) -> list[str]:
 
     made = unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm="")
     return [line for line in made if not line.startswith(("---", "+++", "@@"))]
-
-
-def _visible(line: str) -> str:
-    """Code as it is, without what could steer a terminal."""
-    return "".join(c if c == "\t" or c.isprintable() else "\ufffd" for c in line)
 
 
 def _written(written: Written, bench: Bench) -> list[str]:

@@ -136,6 +136,8 @@ def _content(
     moved: str,
 ) -> bytes:
     if table.kind == "track":
+        if content is not None and track.commit_in(path)[0] == to.commit:
+            return content
         return track.content_after(path, content, to, series_digest, moved)
     value = kinds.value_of(table, content or b"")
     return kinds.rewritten(table, content or b"", in_same_form(value, to, str(path)))

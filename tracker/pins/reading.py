@@ -144,7 +144,8 @@ def _read(
         lines=lines,
         commit=commit,
         why=why,
-        obstacle=_obstacle(config, table, value, to) if to else "",
+        # What names it already is not written.
+        obstacle=_obstacle(config, table, value, to) if to and commit != to.commit else "",
     )
 
 

@@ -72,7 +72,9 @@ def _said(kind: str, bundle: Bundle) -> str:
         titles = "; ".join(item.title for item in bundle.items[:_NAMES_SHOWN])
         many = len(bundle.items) > _NAMES_SHOWN
         return f"{plural(len(bundle.items), 'patch') if many else titles}: {bundle.said}"
-    return f"{named(bundle)}: {bundle.said}" + ("; accepted" if bundle.first.accepted else "")
+    name = named(bundle)
+    said = bundle.said if bundle.said.startswith(name) else f"{name}: {bundle.said}"
+    return said + ("; accepted" if bundle.first.accepted else "")
 
 
 def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status, str]]:
