@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
-from tracker.cli.session import session
+from tracker.cli.series_options import Json
+from tracker.cli.session import finish, session
+
+if TYPE_CHECKING:
+    from tracker.evidence.operation import AbortDocument
+    from tracker.pins.transaction import Journal
+    from tracker.statedir import StateDir
 
 EPILOG = """Examples:
 
@@ -12,19 +20,34 @@ EPILOG = """Examples:
 """
 
 
-def abort(context: typer.Context) -> None:
+def abort(context: typer.Context, json: Json = False) -> None:
     """Give up the open operation; everything is as before it."""
     from tracker import pins
-    from tracker.series.writing import close, read_operation
     from tracker.statedir import StateDir
 
-    this = session(context)
-    state = StateDir(this.config().state_dir)
+    state = StateDir(session(context).config().state_dir)
     with state.locked():
         moving = pins.abort(state)
-        if moving is not None:
-            typer.echo(f"the move to {moving} is undone; every pin is as it was before it")
-            return
-        operation = read_operation(state)
-        close(state)
-    typer.echo(f"rebase onto {operation.onto[:12]} given up; no patch file was changed")
+        document = _rebase(state) if moving is None else _pins(moving)
+    finish(document, json=json, show=lambda: _text(document))
+
+
+def _pins(moving: Journal) -> AbortDocument:
+    from tracker.evidence.operation import AbortDocument
+
+    return AbortDocument(kind="pin", to=moving.to, places=moving.places)
+
+
+def _rebase(state: StateDir) -> AbortDocument:
+    from tracker.evidence.operation import AbortDocument
+    from tracker.series.writing import close, read_operation
+
+    operation = read_operation(state)
+    close(state)
+    return AbortDocument(kind="rebase", to=operation.onto, places=(operation.series,))
+
+
+def _text(document: AbortDocument) -> str:
+    if document.kind == "pin":
+        return f"the move to {document.to} is undone; every pin is as it was before it"
+    return f"rebase onto {document.to[:12]} given up; no patch file was changed"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tracker.cli.series_options import Json, opened
-from tracker.cli.session import Session, session
+from tracker.cli.session import Session, finish, session
 
 if TYPE_CHECKING:
     from tracker.statedir import StateDir
@@ -30,8 +30,15 @@ def resume(context: typer.Context, json: Json = False) -> None:
         moved = pins.resume(state)
     if moved is None:
         _rebase(this, state, json=json)
-    else:
-        typer.echo(f"the move to {moved} is finished; every pin says so")
+        return
+    from tracker.evidence.operation import ResumeDocument
+
+    document = ResumeDocument(to=moved.to, places=moved.places)
+    finish(
+        document,
+        json=json,
+        show=lambda: f"the move to {document.to} is finished; every pin says so",
+    )
 
 
 def _rebase(this: Session, state: StateDir, *, json: bool) -> None:

@@ -19,6 +19,7 @@ from tracker.evidence.fuzz import FuzzDocument
 from tracker.evidence.history import WatchHistoryDocument
 from tracker.evidence.init import InitDocument
 from tracker.evidence.log import LogDocument
+from tracker.evidence.operation import AbortDocument, ResumeDocument
 from tracker.evidence.parts import MergeDocument, PartDocument, PlanDocument
 from tracker.evidence.publish import PublishDocument
 from tracker.evidence.rebase import RebaseDocument
@@ -30,6 +31,7 @@ from tracker.evidence.upstream import FetchDocument
 from tracker.evidence.watch import WatchDocument
 
 DOCUMENTS: tuple[type[Value], ...] = (
+    AbortDocument,
     BisectDocument,
     BuildDocument,
     BumpDocument,
@@ -46,6 +48,7 @@ DOCUMENTS: tuple[type[Value], ...] = (
     PlanDocument,
     PublishDocument,
     RebaseDocument,
+    ResumeDocument,
     SoakDocument,
     StatusDocument,
     SweepDocument,

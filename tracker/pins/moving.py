@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from difflib import unified_diff
 from pathlib import Path
+from typing import Literal
 
 from tracker.config import Config, PinTable
 from tracker.errors import OperationOpen, TrackError
@@ -97,25 +98,26 @@ def _shown(config: Config, change: transaction.Change | transaction.GitlinkChang
     return PinChange(path=path, diff="\n".join(lines))
 
 
-def resume(state: StateDir) -> str | None:
-    """Finish an interrupted move; what it led to, None if there is none.
+def resume(state: StateDir) -> transaction.Journal | None:
+    """Finish an interrupted move and say which, None if there is none.
 
     Raises:
         UsageError: a pin was changed by somebody else since, or the journal is damaged.
         EnvironmentFault: a pin cannot be written.
     """
-    journal = transaction.open_journal(state)
-    if journal is not None:
-        transaction.finish(state, journal, "new")
-    return journal.to if journal else None
+    return _settled(state, "new")
 
 
-def abort(state: StateDir) -> str | None:
+def abort(state: StateDir) -> transaction.Journal | None:
     """Undo an interrupted move; as ``resume``."""
+    return _settled(state, "old")
+
+
+def _settled(state: StateDir, side: Literal["old", "new"]) -> transaction.Journal | None:
     journal = transaction.open_journal(state)
     if journal is not None:
-        transaction.finish(state, journal, "old")
-    return journal.to if journal else None
+        transaction.finish(state, journal, side)
+    return journal
 
 
 def _gitlink_change(

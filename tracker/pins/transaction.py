@@ -80,6 +80,11 @@ class Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     to: str
     steps: tuple[Step, ...]
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The files and submodules, absolute, each once."""
+        return tuple(dict.fromkeys(str(step.place) for step in self.steps))
+
 
 def commit(
     state: StateDir,
