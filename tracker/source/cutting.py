@@ -44,6 +44,7 @@ _DECLARATORS = re.compile(rb"[\w\s*,\[\]]*")
 _BRANCH = re.compile(rb"#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b")
 _FUNCTION = re.compile(rb"\)\s*(?:(?:const|noexcept|override|final)\s*)*\Z")
 _SCOPE = re.compile(rb"(?:namespace|class|struct|union|enum|extern)\b")
+_COMMENTED = frozenset({"comment", "directive"})
 _QUOTED = frozenset({"raw", "stray", "stray_raw"})
 _OPENING = ord("{")
 _SEMICOLON = ord(";")
@@ -212,6 +213,8 @@ class _Reader:
                 else:
                     self.close(_behind_declarators(source, self.at))
                 yield
+            elif kind in _COMMENTED and match.end() == len(source) and _is_open(match[kind]):
+                raise _Doubt
             elif kind == "directive":
                 begin, stop = match.span("directive")
                 self.directives.append((begin - self.start, stop - self.start))
@@ -342,6 +345,11 @@ class _Guide:
             tried += len(marks) - first
             if tried >= _AHEAD:
                 return
+
+
+def _is_open(text: bytes) -> bool:
+    """Whether a comment may begin in ``text`` that does not end there."""
+    return not text.startswith(b"//") and text.rfind(b"/*") + 1 >= text.rfind(b"*/")
 
 
 def _is_raw(match: re.Match[bytes]) -> bool:
