@@ -4,6 +4,7 @@
 // no batch init stands before it.
 #include "scenario.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 namespace probe {
@@ -77,6 +78,29 @@ int warned(Session & session, int n_pos, const std::vector<Rows> & stretches) {
     return last;
 }
 
+// Warnings for a token, an image of every shape up to 64x64, and text, in ubatches of 512 rows.
+int warned_for_grids(Session & session, int n_pos) {
+    const size_t before = the_log().warnings.size();
+    const Rows   head   = text_rows(1, 0, 1);
+    for (int nx = 1; nx <= 64; ++nx) {
+        for (int ny = 1; ny <= 64; ++ny) {
+            const Image image{ nx, ny, 1 };
+            const Rows  rows = image_rows(image, 1);
+            const long  n    = image.n_rows();
+            session.clear();
+            session.recurrent()->find_slot(Ubatch(head, n_pos, 0).ubatch);
+            for (long from = 0; from < n; from += 512) {
+                session.recurrent()->find_slot(Ubatch(part(rows, from, std::min(n, from + 512)), n_pos, 0).ubatch);
+            }
+            session.recurrent()->find_slot(Ubatch(text_rows(2, 1 + image.n_pos(), 2), n_pos, 0).ubatch);
+        }
+    }
+    session.clear();
+    const auto n_warned = static_cast<int>(the_log().warnings.size() - before);
+    the_log().warnings.resize(before);  // tens of thousands without the patches
+    return n_warned;
+}
+
 void direct(Run & run) {
     Session    session(run.model, run.setup(2));
     const int  n_pos = run.model.n_pos();
@@ -100,6 +124,7 @@ void direct(Run & run) {
     say("text behind an image", { text, image, text_rows(3, 48, 2) }, 0);
     say("image behind an image", { text, image, second }, 0);
     say("rest of a second image", { text, image, part(second, 0, 30), part(second, 30, 300) }, 0);
+    run.counted("every grid up to 64x64", warned_for_grids(session, n_pos), 0);
     say("jump forward", { text, text_rows(3, 100, 2) }, 0);
     say("text going back", { text, text_rows(3, 5, 2) }, 1);
     say("text repeated", { text, text_rows(3, 8, 2) }, 1);
