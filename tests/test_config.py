@@ -56,6 +56,19 @@ def test_the_shipped_configuration_can_be_refined(tmp_path: Path) -> None:
         ("[upstream]\nbranch = 'x'\n", 1, "upstream", "`url` is missing"),
         (MINIMAL + "branch = 7\n", 3, "upstream.branch", "Expected `str`"),
         (
+            MINIMAL + '[[pins]]\nname = "a"\nkind = "track"\npath = "p"\n'
+            '[[pins]]\nkind = "track"\nname = "a"\npath = "q"\n',
+            9,
+            "pins[1].name",
+            "second pin of the name `a`",
+        ),
+        (
+            MINIMAL + '[[pins]]\nname = "a"\nkind = "pattern"\npath = "p"\nmatches = 0\n',
+            7,
+            "pins[0].matches",
+            ">= 1",
+        ),
+        (
             MINIMAL + '[[watch.regions]]\nname = "a"\nselector = "f"\n'
             '[[watch.regions]]\nname = "b"\nselector = 5\n',
             8,

@@ -73,7 +73,7 @@ class PinTable(_Table, frozen=True, kw_only=True):
     path: str
     repository: str = "."
     pattern: str | None = None
-    matches: int = 1
+    matches: Annotated[int, msgspec.Meta(ge=1)] = 1
     key: str | None = None
 
 
@@ -287,6 +287,7 @@ def load(file: Path) -> Config:
         document = msgspec.convert(tables, Document)
     except msgspec.ValidationError as fault:
         raise _located(fault, sources) from None
+    _refuse_same_names(document.pins, sources)
     state_dir = base / document.state_dir
     own = _own_series(document, base, shipped=shipped)
     return Config(
@@ -304,6 +305,16 @@ def load(file: Path) -> Config:
         checklist=document.checklist,
         digest_input=tables,
     )
+
+
+def _refuse_same_names(pins: tuple[PinTable, ...], sources: list[tuple[Path, str]]) -> None:
+    """An item of the checklist is known by its pin's name."""
+    seen: set[str] = set()
+    for number, pin in enumerate(pins):
+        if pin.name in seen:
+            fault = f"a second pin of the name `{pin.name}` - at `$.pins[{number}].name`"
+            raise _located(msgspec.ValidationError(fault), sources)
+        seen.add(pin.name)
 
 
 def _placed(table: BuildTable, base: Path) -> BuildTable:

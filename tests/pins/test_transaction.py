@@ -399,3 +399,22 @@ esac
     assert ended.read_text() == "ended\n"
     assert project.pins() == OLD
     assert project.others() == project.untouched
+
+
+def test_a_pin_that_somebody_changes_at_this_moment_stays_theirs(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What we made new is old again, their file is as they left it, and nothing is left open."""
+    real = Path.replace
+    theirs = project.folder / "native" / "CMakeLists.txt"
+
+    def meanwhile(self: Path, target: Any) -> Any:
+        if Path(target).name == "pin.toml":
+            theirs.write_bytes(b"by hand\n")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", meanwhile)
+    with pytest.raises(EnvironmentFault, match="somebody else"):
+        project.move()
+    assert project.pins() == {**OLD, "native/CMakeLists.txt": b"by hand\n"}
+    assert list(project.state.folder.iterdir()) == []

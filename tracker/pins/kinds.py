@@ -99,12 +99,12 @@ def _version_span(table: PinTable, text: str) -> tuple[int, int]:
     """The one word of the one line that is neither empty nor a comment."""
     found = [match.span(1) for match in _VERSION_LINE.finditer(text)]
     lines = [
-        line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")
+        line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("#")
     ]
     if len(found) != 1 or len(lines) != 1:
         raise ConfigError(
             f"expected one line with one value beside the comments, found {len(lines)}"
-            + (f": {lines[0].strip()[:40]!r}" if len(lines) == 1 else ""),
+            + (f": {lines[0][:40]!r}" if len(lines) == 1 else ""),
             where=table.path,
         )
     return found[0]
@@ -119,6 +119,8 @@ def _pattern_spans(table: PinTable, text: str) -> list[tuple[int, int]]:
     if not table.pattern or shape.groups != 1:
         raise ConfigError("`pattern` needs exactly one group: the value", where=where)
     spans = [match.span(1) for match in shape.finditer(text)]
+    if any(start == end for start, end in spans):
+        raise ConfigError("`pattern` matches without a value in its group", where=where)
     if len(spans) != table.matches:
         raise ConfigError(
             f"`pattern` was found {len(spans)} times, expected {table.matches}",
@@ -168,7 +170,8 @@ def _parser(table: PinTable) -> _Parse:
         try:
             return parse(text)
         except Exception as fault:
-            raise ConfigError(f"cannot be parsed: {fault}", where=table.path) from None
+            why = " ".join(str(fault).split())
+            raise ConfigError(f"cannot be parsed: {why}", where=table.path) from None
 
     return checked
 

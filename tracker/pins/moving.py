@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from tracker.config import Config, PinTable
-from tracker.errors import OperationOpen, TrackError
+from tracker.errors import ConfigError, OperationOpen, TrackError
 from tracker.evidence.pins import PinChange
 from tracker.evidence.revision import Revision
 from tracker.pins import kinds, submodule, track, transaction
@@ -64,9 +64,8 @@ def _planned(
         if table.kind == "submodule":
             changes += _gitlink_change(config, table, to)
             continue
-        path = path_of(config, table).resolve()  # a link stays a link
-        if path not in old:
-            old[path] = path.read_bytes() if path.exists() else None
+        path, content = _content_now(path_of(config, table))
+        old.setdefault(path, content)
         # Several pins may stand in one file: each goes on from what the one before made of it.
         content = new.get(path, old[path])
         new[path] = _content(table, path, content, to, series_digest, moved)
@@ -118,6 +117,21 @@ def _settled(state: StateDir, side: Literal["old", "new"]) -> transaction.Journa
     if journal is not None:
         transaction.finish(state, journal, side)
     return journal
+
+
+def _content_now(path: Path) -> tuple[Path, bytes | None]:
+    """The file behind a link, so that a link stays a link, and what it holds; None: no file.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        behind = path.resolve()
+        return behind, behind.read_bytes()
+    except FileNotFoundError:
+        return behind, None
+    except (OSError, RuntimeError) as fault:  # RuntimeError: links in a circle, before Python 3.13
+        raise ConfigError(f"cannot read the pin: {fault}", where=str(path)) from None
 
 
 def _gitlink_change(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import TypeVar
@@ -18,6 +19,8 @@ from tracker.git.revision import describe
 from tracker.pins import kinds, submodule, track
 from tracker.pins.forms import Form, form_of, in_same_form
 from tracker.statedir import StateDir
+
+_UNCOMMITTED = "the file has changes that are not committed: commit or restore them first"
 
 
 def path_of(config: Config, table: PinTable) -> Path:
@@ -99,7 +102,9 @@ def _resolved(repository: Repository, table: PinTable, value: str, lines: tuple[
 
 
 def _named(value: str) -> str:
-    return f"refs/tags/{value}" if form_of(value) in (Form.NIGHTLY, Form.RELEASE) else value
+    """``value`` as git is to look it up: an id or a tag, never a branch that moves on."""
+    is_id = form_of(value) in (Form.FULL_ID, Form.SHORT_ID)
+    return value if is_id else f"refs/tags/{value}"
 
 
 def _value(config: Config, table: PinTable) -> tuple[str | None, tuple[int, ...]]:
@@ -144,15 +149,14 @@ def _read(
         lines=lines,
         commit=commit,
         why=why,
-        # What names it already is not written.
-        obstacle=_obstacle(config, table, value, to) if to and commit != to.commit else "",
+        obstacle=_obstacle(config, table, value, commit, to) if to else "",
     )
 
 
 def _branch(config: Config, table: PinTable, repository: Repository | None) -> list[PinRead]:
     """The branch that .gitmodules names for a submodule: none, or one read."""
-    file = (config.base / table.repository / submodule.GITMODULES).resolve()
-    if any(path_of(config, pin).resolve() == file for pin in config.pins):
+    file = os.path.normpath(config.base / table.repository / submodule.GITMODULES)
+    if any(os.path.normpath(path_of(config, pin)) == file for pin in config.pins):
         return []
     found = submodule.branch(config.base / table.repository, table.path)
     if found is None:
@@ -188,30 +192,38 @@ def _meant(repository: Repository | None, named: str) -> tuple[str | None, str]:
         return full, "which our copy of upstream does not have"
 
 
-def _obstacle(config: Config, table: PinTable, value: str, to: Revision) -> str:
+def _obstacle(config: Config, table: PinTable, value: str, commit: str | None, to: Revision) -> str:
     """Why this pin could not name ``to``: its form, or changes of the user's in the same file."""
     if table.kind != "track":
         try:
             in_same_form(value, to, table.path)
         except ConfigError as fault:
             return fault.what
+    if commit == to.commit:
+        return ""  # what names it already is not written
     folder = config.base / table.repository
     if not folder.is_dir():
         return f"the repository {table.repository} is not here"
+    if table.kind == "submodule":
+        # What is checked out there is none of the pin's business, what is staged is.
+        return _UNCOMMITTED if _state_in_git(folder, table.path)[:1].strip() else ""
     # Of a link it is the file behind it that changes, wherever that lies.
     file = (folder / table.path).resolve()
-    inside, name = (folder, table.path) if table.kind == "submodule" else (file.parent, file.name)
-    if not inside.is_dir():
-        return ""
+    if file.exists() and not file.stat().st_mode & 0o222:
+        return "the file is read-only"
+    changed = file.parent.is_dir() and _state_in_git(file.parent, file.name)
+    return _UNCOMMITTED if changed and changed not in ("??", "!!") else ""
+
+
+def _state_in_git(folder: Path, name: str) -> str:
+    """The two letters of ``git status``; "" if nothing changed, or nothing is tracked there."""
     said = run_git(
-        ["--literal-pathspecs", "status", "--porcelain", "-z", "--", name], cwd=inside, check=False
+        ["status", "--porcelain", "-z", "--", name],
+        cwd=folder,
+        extra_env={"GIT_LITERAL_PATHSPECS": "1"},
+        check=False,
     )
-    changed = said.stdout.decode("utf-8", "replace")[:2]
-    if table.kind == "submodule":
-        changed = changed[:1]  # what is checked out there is none of the pin's business
-    if said.code == 0 and changed.strip() and changed not in ("??", "!!"):
-        return "the file has changes that are not committed: commit or restore them first"
-    return ""
+    return said.stdout.decode("utf-8", "replace")[:2] if said.code == 0 else ""
 
 
 def _compared(read: PinRead, measure: PinRead | None) -> PinRead:

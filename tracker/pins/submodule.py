@@ -144,7 +144,14 @@ def _locked(lock: Path) -> EnvironmentFault:
 
 
 def _entry(repository: Path, path: str) -> str:
-    listed = run_git(["--literal-pathspecs", "ls-files", "-s", "-z", "--", path], cwd=repository)
+    listed = run_git(
+        ["ls-files", "-s", "-z", "--", path],
+        cwd=repository,
+        extra_env={"GIT_LITERAL_PATHSPECS": "1"},
+        check=False,
+    )
+    if listed.code != 0:
+        raise ConfigError(f"no git repository: {listed.complaint}", where=str(repository))
     for entry in listed.stdout.decode("utf-8", "surrogateescape").split("\0"):
         facts, _, name = entry.partition("\t")
         if facts.startswith("160000 ") and PurePath(name) == PurePath(path):
