@@ -152,7 +152,7 @@ def _measure(history: History, place: Path) -> None:
     if history.longer is not None:
         _swept, longer = _time(lambda: _ours(history, series, history.longer or "", place / "q2"))
         print(
-            f"8x the range ({len(_swept.commits) - 1} revisions, {_swept.contents} contents, ",
+            f"8x the range ({len(_swept.places) - 1} revisions, {_swept.contents} contents, ",
             end="",
         )
         print(f"was {swept.contents}): {longer / ours:.1f}x the time, goal at most 4")

@@ -15,7 +15,7 @@ from tracker.evidence.verdict import Verdict
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.progress import SILENT
-from tracker.series import bisect, read_series, rebase, sweep
+from tracker.series import Series, bisect, read_series, rebase, sweep
 from tracker.series.sweeping import sweep_range
 
 _PIN: dict[str, File] = {"a": numbered(1, 30), "b": numbered(1, 30), "c": "0\n"}
@@ -45,6 +45,19 @@ def _sweep(tmp_path: Path, steps: list[Step]) -> tuple[list[str], SweepDocument]
                 repository, series, from_=ids[0], to=ids[-1], quarantine=store, progress=SILENT
             )
     return ids, document
+
+
+def _agree(tmp_path: Path, ids: list[str], series: Series) -> list[str]:
+    """The sweep's answers, one a revision, after comparing each with a rebase onto it."""
+    with Repository.open(tmp_path / "up") as repository:
+        with Quarantine(repository, tmp_path / "q") as store:
+            swept = sweep_range(repository, series, ids[0], ids[-1], store, SILENT)
+            for index, commit in enumerate(ids):
+                ends = {"from_": ids[0], "onto": commit}
+                alone = rebase(repository, series, **ends, quarantine=store, progress=SILENT)
+                expected = [(p.outcome, p.flags) for p in alone.patches]
+                assert [(a.outcome, a.flags) for a in swept.answers_at(index)] == expected, index
+    return [" ".join(a.text for a in answers) for answers in swept.answers]
 
 
 def test_the_furthest_clean_pin_and_who_broke_what(tmp_path: Path) -> None:
@@ -109,21 +122,87 @@ def test_every_revision_has_the_verdict_of_a_rebase_onto_it(tmp_path: Path) -> N
         )
     ids = build(tmp_path / "up", [Step(_PIN), *steps])
     series = read_series(series_of(tmp_path / "p", _FIRST, _SECOND))
+    assert len(set(_agree(tmp_path, ids, series))) > 1
+
+
+def _function(name: str, line: str = "step(4);") -> str:
+    body = "".join(f"    {line if n == 4 else f'step({n});'}\n" for n in range(9))
+    return f"void {name}() {{\n{body}}}\n\n"
+
+
+_SPLIT: dict[str, File] = {
+    "a.cpp": _function("stay") + _function("move"),
+    "b.cpp": _function("other"),
+}
+_MOVE = diff(_SPLIT, {"a.cpp": _function("stay") + _function("move", "mine(4);")})
+_MOVED = _function("other") + _function("move")
+
+
+def test_a_function_is_followed_into_another_file_as_a_rebase_does(tmp_path: Path) -> None:
+    """Also where none of the series' files changed: only the file that it went to did."""
+    steps: list[dict[str, File]] = [
+        {"a.cpp": _function("stay"), "b.cpp": _MOVED},
+        {"c": "no code\n"},
+        {"c.cpp": _function("move")},  # now two files define it
+        {"c.cpp": None},
+        {"b.cpp": _function("other") + _function("move", "theirs(4);")},
+        {"b.cpp": _function("other"), "d.cpp": _function("move")},
+        {"d.cpp": None},
+        {"a.cpp": _SPLIT["a.cpp"]},
+    ]
+    ids = build(tmp_path / "up", [_SPLIT, *steps])
+    answers = _agree(tmp_path, ids, read_series(series_of(tmp_path / "p", _MOVE)))
+    assert answers == [
+        "unchanged",
+        *["structural", "structural", "conflict", "structural", "conflict", "structural"],
+        *["conflict", "unchanged"],
+    ]
+
+
+def test_the_commit_that_moves_the_definition_is_the_break(tmp_path: Path) -> None:
+    """It touches no file of the series, and is named all the same."""
+    steps = [
+        Step({"a.cpp": _function("stay")}, subject="drop it (#1)"),
+        Step({"b.cpp": _MOVED}, subject="it is here now (#2)"),
+    ]
+    ids = build(tmp_path / "up", [_SPLIT, *steps])
+    series = read_series(series_of(tmp_path / "p", _MOVE))
     with Repository.open(tmp_path / "up") as repository:
         with Quarantine(repository, tmp_path / "q") as store:
-            swept = sweep_range(repository, series, ids[0], ids[-1], store, SILENT)
-            for index, commit in enumerate(ids):
-                alone = rebase(
-                    repository,
-                    series,
-                    from_=ids[0],
-                    onto=commit,
-                    quarantine=store,
-                    progress=SILENT,
-                )
-                expected = [(p.outcome, p.flags) for p in alone.patches]
-                found = [(a.outcome, a.flags) for a in swept.answers_at(index)]
-                assert found == expected, (index, commit)
+            ends = {"from_": ids[0], "to": ids[-1]}
+            found = sweep(repository, series, **ends, quarantine=store, progress=SILENT)
+            first = bisect(repository, series, **ends, quarantine=store, progress=SILENT)
+    assert [(b.before, b.after, b.to) for b in found.breaks] == [
+        ("unchanged", "conflict", ids[1]),
+        ("conflict", "structural", ids[2]),
+    ]
+    commit = found.breaks[1].commit
+    assert not isinstance(commit, str)
+    assert (commit.subject, commit.pr) == ("it is here now (#2)", 2)
+    assert found.drift[0].touched == 1
+    assert first.first == ids[1]
+
+
+def test_a_symbol_that_vanishes_elsewhere_ends_the_answer(tmp_path: Path) -> None:
+    """`needs` asks for a word in any file, so a commit to a file beside the series can change it;
+    a sweep, a bisection and a rebase say so at the same revision."""
+    pin = {**_PIN, "h": "the_symbol\n"}
+    steps: list[dict[str, File]] = [
+        {"c": "1\n"},
+        {"h": "the_symbols\n"},  # another word
+        {"a": numbered(1, 30, L15="theirs")},
+        {"h2": "see the_symbol;\n"},
+    ]
+    ids = build(tmp_path / "up", [pin, *steps])
+    toml = '[[patch]]\nfile = "0001.patch"\npurpose = "x"\nneeds = ["the_symbol"]\n'
+    series = read_series(series_of(tmp_path / "p", _FIRST, toml=toml))
+    answers = _agree(tmp_path, ids, series)
+    assert answers == ["unchanged", "unchanged", "not-applicable", "not-applicable", "conflict"]
+    with Repository.open(tmp_path / "up") as repository:
+        with Quarantine(repository, tmp_path / "q") as store:
+            ends = {"from_": ids[0], "to": ids[-1]}
+            first = bisect(repository, series, **ends, quarantine=store, progress=SILENT)
+    assert first.first == ids[4]
 
 
 def test_a_bisection_finds_what_the_sweep_finds(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 from tracker.evidence.rebase import Culprit
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
-from tracker.series.history import Touch, list_range
+from tracker.series.history import Touch, list_range, touches
 from tracker.series.merging import Merger, Triple
 
 
@@ -68,9 +68,10 @@ class Culprits:
     def _list(self, quarantine: Quarantine, path: str) -> list[tuple[Touch, str | None]]:
         """The commits that changed ``path``, oldest first, with its blob after each."""
         if path not in self._touches:
+            listed = list_range(self._repository, self._from, self._onto, [path])
             found = [
                 (touch, slot.oid if slot is not None else None)
-                for touch in list_range(self._repository, self._from, self._onto, [path]).touches
+                for touch in touches(self._repository, listed)
                 if path in touch.changes
                 for slot in [touch.changes[path]]
             ]

@@ -18,16 +18,24 @@ from tracker.series.trees import Slot
 _PR = re.compile(r"\(#(\d+)\)\s*$")
 _MERGE_PR = re.compile(r"^Merge pull request #(\d+) ")
 _NONE = "0" * 40
-_BARE = len(b"%s\0" % _NONE.encode())  # of the record of a commit that touches nothing
 _NOWHERE = "\x7f"  # a path that no tree has: without any, git would list them all
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class Revision:
     """A commit and the paths it changed: the file afterwards, None where it deleted it.
 
-    ``date``: committer date, ISO 8601, UTC.
+    ``parents``: full ids, the first one first; its changes are counted from that one.
     """
+
+    commit: str
+    parents: tuple[str, ...]
+    changes: Mapping[str, Slot | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A revision that changed something, with its name. ``date``: committer date, ISO 8601, UTC."""
 
     commit: str
     subject: str
@@ -51,18 +59,13 @@ def leads_to(repository: Repository, older: str, newer: str) -> bool:
     return asked.code == 0
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A range, oldest first: every commit's id, and those that touch a path asked for."""
+def list_range(
+    repository: Repository, from_: str, to: str, paths: Iterable[str] | None
+) -> list[Revision]:
+    """The first-parent commits of ``from_..to``, oldest first, with what they do to ``paths``.
 
-    commits: tuple[str, ...]
-    touches: tuple[Touch, ...]
-
-
-def list_range(repository: Repository, from_: str, to: str, paths: Iterable[str]) -> Listed:
-    """The first-parent commits of ``from_..to``, with what they do to ``paths``.
-
-    One walk for both: ``--sparse`` keeps the commits that touch nothing.
+    ``paths`` None: to every file. One walk for all: ``--sparse`` keeps the commits that touch
+    nothing.
     """
     args = [
         "log",
@@ -75,34 +78,33 @@ def list_range(repository: Repository, from_: str, to: str, paths: Iterable[str]
         "--raw",
         "--no-renames",
         "--no-abbrev",
-        "--format=%x01%H",
+        "--format=%x01%H %P",
         f"{from_}..{to}",
         "--",
-        *(sorted(paths) or [_NOWHERE]),
+        *((sorted(paths) or [_NOWHERE]) if paths is not None else []),
     ]
-    records = repository.git(args).stdout.split(b"\x01")[1:]
-    commits = tuple(record[:40].decode("ascii") for record in records)
-    changed = {
-        commit: _changes(record[40:])
-        for commit, record in zip(commits, records, strict=True)
-        if len(record) > _BARE
-    }
-    named = _named(repository, list(changed))
-    return Listed(commits, tuple(Touch(c, *named[c], changes) for c, changes in changed.items()))
-
-
-def _changes(raw: bytes) -> dict[str, Slot | None]:
-    fields = iter(raw.decode("utf-8", "surrogateescape").split("\0"))
-    found: dict[str, Slot | None] = {}
+    fields = iter(repository.git(args).stdout.decode("utf-8", "surrogateescape").split("\0"))
+    found: list[Revision] = []
+    changes: dict[str, Slot | None] = {}
     for text in fields:
-        entry = text.lstrip("\n")
-        if entry.startswith(":"):
-            _, mode, _, oid, _ = entry.split(" ")
-            found[next(fields)] = Slot(mode, oid) if oid != _NONE else None
+        if text.startswith("\x01"):
+            commit, *parents = text[1:].split()
+            changes = {}
+            found.append(Revision(commit, tuple(parents), changes))
+        elif text:
+            _, mode, _, oid, _ = text.lstrip("\n").split(" ")
+            changes[next(fields)] = Slot(mode, oid) if oid != _NONE else None
     return found
 
 
-def _named(repository: Repository, commits: list[str]) -> dict[str, tuple[str, str]]:
+def touches(repository: Repository, revisions: Iterable[Revision]) -> list[Touch]:
+    """Those of the revisions that changed something, with their names, in one call."""
+    changed = {rev.commit: rev.changes for rev in revisions if rev.changes}
+    named = names_of(repository, list(changed))
+    return [Touch(commit, *named[commit], changes) for commit, changes in changed.items()]
+
+
+def names_of(repository: Repository, commits: list[str]) -> dict[str, tuple[str, str]]:
     """Subject and date of each commit, in one call."""
     if not commits:
         return {}

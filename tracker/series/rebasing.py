@@ -28,15 +28,13 @@ from tracker.series.culprits import Culprits
 from tracker.series.engine import Engine, MemberJudged, Target
 from tracker.series.exporting import diff_between
 from tracker.series.history import leads_to
+from tracker.series.mentions import definers, lacks
 from tracker.series.pinned import Base
-from tracker.series.placing import split_lines
 from tracker.series.reading import Series
-from tracker.series.relocating import defines
 from tracker.series.renames import Move, Trail, between_trees
 from tracker.series.resolutions import Resolutions
-from tracker.series.trees import Slot, read_tree, written
+from tracker.series.trees import read_tree, written
 from tracker.series.verdicts import FileJudged, Judged
-from tracker.source.outline import is_cpp
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,33 +138,6 @@ def look_at(
         lambda symbol: lacks(quarantine, target_tree, symbol),
         cache(lambda function: definers(quarantine, target_tree, function)),
     )
-
-
-def definers(quarantine: Quarantine, tree: str, function: str) -> list[tuple[str, Slot]]:
-    """The C++ files of ``tree`` that hold the body of ``function``; none in a filtered clone."""
-    if quarantine.repository.is_partial:
-        return []
-    name = function.rpartition("::")[2]
-    args = ["grep", "-l", "-z", "-w", "-F", "-e", name, tree, "--"]
-    listed = quarantine.git(args, check=False).stdout.decode("utf-8", "surrogateescape")
-    paths = [item.partition(":")[2] for item in listed.split("\0") if item]
-    found = quarantine.entries(tree, [path for path in paths if is_cpp(path)])
-    return [
-        (path, Slot(mode, oid))
-        for path, (mode, oid) in sorted(found.items())
-        if defines(split_lines(quarantine.read(oid)), path, function)
-    ]
-
-
-def lacks(quarantine: Quarantine, tree: str, symbol: str) -> bool:
-    """No file of ``tree`` holds ``symbol`` as a word.
-
-    A filtered clone cannot tell without fetching every file, so nothing is absent there.
-    """
-    if quarantine.repository.is_partial:
-        return False
-    args = ["grep", "-q", "-w", "-F", "-e", symbol, tree, "--"]
-    return quarantine.git(args, check=False).code == 1
 
 
 def _settled(outcome: Outcome) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
-from tracker.series.history import Touch, list_range
+from tracker.series.history import Revision, list_range
 
 _LIMIT = "-l4000"  # candidates; beyond it git looks for exact copies only
 
@@ -50,10 +50,7 @@ def _candidates(quarantine: Quarantine, old: str, new: str) -> list[str]:
 
 
 class Trail:
-    """Follows files along the first-parent line ``start..end``.
-
-    ``commits``: every commit of it, oldest first, once ``walk`` was called.
-    """
+    """Follows files along the first-parent line ``start..end``."""
 
     def __init__(
         self, repository: Repository, quarantine: Quarantine, start: str, end: str
@@ -61,41 +58,47 @@ class Trail:
         self._repository, self._quarantine = repository, quarantine
         self._start, self._end = start, end
         self._at: dict[str, dict[str, Move]] = {}
-        self.commits: tuple[str, ...] = ()
 
-    def walk(self, paths: Iterable[str]) -> list[tuple[Touch, Mapping[str, Move]]]:
-        """Every commit that touches one of ``paths``, under whatever name, oldest first; with the
+    def walk(self, paths: Iterable[str]) -> list[tuple[Revision, Mapping[str, Move]]]:
+        """Every commit, oldest first, with what it does to ``paths`` under whatever name, and the
         moves that hold after it. A path that is gone, or has its own name again, has no move.
         """
         wanted = set(paths)
         names = set(wanted)
         while True:
             listed = list_range(self._repository, self._start, self._end, names)
-            self.commits = listed.commits
-            steps, met = self._follow(listed.touches, wanted)
+            steps, met = self._follow(listed, wanted)
             if met <= names:
                 return steps
             names |= met
 
     def _follow(
-        self, listed: Sequence[Touch], wanted: set[str]
-    ) -> tuple[list[tuple[Touch, Mapping[str, Move]]], set[str]]:
-        moves: dict[str, Move] = {}
-        steps: list[tuple[Touch, Mapping[str, Move]]] = []
+        self, listed: Sequence[Revision], wanted: set[str]
+    ) -> tuple[list[tuple[Revision, Mapping[str, Move]]], set[str]]:
+        moves: Mapping[str, Move] = {}
+        steps: list[tuple[Revision, Mapping[str, Move]]] = []
         met: set[str] = set()
-        for touch in listed:
-            for path in sorted(wanted):
-                now = moves[path].path if path in moves else path
-                if touch.changes.get(path) is not None:
-                    moves.pop(path, None)  # its own name wins
-                elif now in touch.changes and touch.changes[now] is None:
-                    move = self._moves_in(touch.commit).get(now)
-                    moves.pop(path, None)
-                    if move is not None:
-                        moves[path] = move
-                        met.add(move.path)
-            steps.append((touch, dict(moves)))
+        for revision in listed:
+            if revision.changes:
+                moves = self._after(revision, wanted, moves)
+                met.update(move.path for move in moves.values())
+            steps.append((revision, moves))
         return steps, met
+
+    def _after(
+        self, revision: Revision, wanted: set[str], before: Mapping[str, Move]
+    ) -> Mapping[str, Move]:
+        moves = dict(before)
+        for path in sorted(wanted):
+            now = moves[path].path if path in moves else path
+            if revision.changes.get(path) is not None:
+                moves.pop(path, None)  # its own name wins
+            elif now in revision.changes and revision.changes[now] is None:
+                move = self._moves_in(revision.commit).get(now)
+                moves.pop(path, None)
+                if move is not None:
+                    moves[path] = move
+        return moves
 
     def _moves_in(self, commit: str) -> dict[str, Move]:
         if commit not in self._at:

@@ -1,33 +1,29 @@
 """The series on every revision of a range, at the price of the distinct contents in it.
 
-The files of the series change rarely: revisions between two changes share one answer. So the range
-is listed once, cut at the commits that touch a file of the series, and each new combination of
-contents is judged once; the merges of all combinations share their git processes.
+Each new combination of contents is judged once; the merges of all combinations share their git
+processes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from tracker.errors import UsageError
 from tracker.evidence.rebase import Outcome
-from tracker.evidence.sweep import BisectDocument, Drift, Furthest, PatchBreak, SweepDocument
+from tracker.evidence.sweep import Drift, Furthest, PatchBreak, SweepDocument
 from tracker.evidence.verdict import Verdict, worst
 from tracker.evidence.watch import UpstreamCommit
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.progress import Progress
-from tracker.series.engine import Engine, MemberJudged, Target
-from tracker.series.history import Touch
+from tracker.series.engine import Engine, MemberJudged
+from tracker.series.history import names_of, pull_request
+from tracker.series.mentions import Definers, Mentions
 from tracker.series.pinned import touched_paths
+from tracker.series.places import Contents, Place, distinct, places_of
 from tracker.series.reading import Series
-from tracker.series.rebasing import lacks
-from tracker.series.renames import Move, Trail
 from tracker.series.resolutions import Resolutions
-from tracker.series.trees import Slot, Tree, with_parents
 
 _BATCH = 64  # combinations judged together: bounds memory, keeps git processes few
 
@@ -51,31 +47,24 @@ class Answer:
         return self.verdict is Verdict.OK
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Neighbouring revisions whose files of the series are the same.
-
-    ``first``: index in the line of commits; the next stretch's first ends it. ``touch``: the commit
-    that began it, None for the start of the range.
-    """
-
-    first: int
-    touch: Touch | None
-    answers: tuple[Answer, ...]
+Answers = tuple[Answer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """The whole range. ``commits``: index 0 is the start itself."""
+    """The whole range. ``answers``: of every patch, for each place."""
 
-    commits: tuple[str, ...]
-    stretches: tuple[Stretch, ...]
+    places: tuple[Place, ...]
+    answers: tuple[Answers, ...]
     contents: int
     merges: int
 
-    def answers_at(self, index: int) -> tuple[Answer, ...]:
-        """Of every patch at the revision ``commits[index]``."""
-        return max((s for s in self.stretches if s.first <= index), key=lambda s: s.first).answers
+    def answers_at(self, index: int) -> Answers:
+        """Of every patch at the revision with that index; 0 is the start."""
+        return self.answers[index]
+
+    def clean(self, index: int) -> bool:
+        return all(answer.clean for answer in self.answers[index])
 
 
 def sweep(
@@ -107,186 +96,70 @@ def sweep_range(
 ) -> Swept:
     """Like :func:`sweep` with full ids, returning every revision's answers."""
     engine = Engine(quarantine, series, repository.tree(start), Resolutions(series.folder))
-    states = _States(repository, engine, start, end)
-    cuts = states.cuts()
-    commits = states.line()
-    index = {commit: number for number, commit in enumerate(commits)}
-    wanted: dict[tuple[object, ...], Target] = {}
-    keys: list[tuple[int, Touch | None, tuple[object, ...]]] = []
-    for touch, target in cuts:
-        key = states.key(target)
-        wanted.setdefault(key, target)
-        keys.append((index[touch.commit] if touch is not None else 0, touch, key))
-    answers: dict[tuple[object, ...], tuple[Answer, ...]] = {}
-    pending = list(wanted.items())
-    for at in range(0, len(pending), _BATCH):
-        progress.step(at, len(pending), "distinct contents")
-        batch = pending[at : at + _BATCH]
-        for (key, _target), judged in zip(
-            batch, engine.judge_all([target for _key, target in batch]), strict=True
-        ):
-            answers[key] = tuple(_answer(member) for member in judged)
-    progress.step(len(pending), len(pending), "distinct contents")
-    stretches = tuple(Stretch(first, touch, answers[key]) for first, touch, key in keys)
-    return Swept(tuple(commits), stretches, len(wanted), engine.judge.merger.merges)
-
-
-def bisect(
-    repository: Repository,
-    series: Series,
-    *,
-    from_: str,
-    to: str,
-    quarantine: Quarantine,
-    progress: Progress,
-) -> BisectDocument:
-    """The first revision at which the whole series is not clean any more.
-
-    Judges a logarithmic number of the distinct contents. Finds the first break of a series that
-    stays broken; if it is clean again in between, one of its breaks.
-
-    Raises:
-        UsageError: a revision is unknown, or ``from_`` does not lead to ``to``.
-    """
-    start, end = repository.resolve(from_), repository.resolve(to)
-    engine = Engine(quarantine, series, repository.tree(start), Resolutions(series.folder))
-    states = _States(repository, engine, start, end)
-    cuts = states.cuts()
-    commits = states.line()
-    tried: dict[int, tuple[Answer, ...]] = {}
-
-    def clean(number: int) -> bool:
-        if number not in tried:
-            progress.step(len(tried), None, "revisions tried")
-            judged = engine.judge_all([cuts[number][1]])[0]
-            tried[number] = tuple(_answer(member) for member in judged)
-        return all(answer.clean for answer in tried[number])
-
-    def shown(number: int) -> str:
-        return "clean" if clean(number) else _first_bad(series, tried[number])
-
-    good, bad = 0, len(cuts) - 1
-    if not clean(good) or clean(bad):
-        same = clean(good) == clean(bad)
-        return BisectDocument(
-            verdict=Verdict.OK if clean(bad) else Verdict.ATTENTION,
-            until="rebase",
-            from_=start,
-            to=end,
-            commit=None,
-            first=None,
-            last_before=None,
-            before=shown(good),
-            after=shown(good) if same else shown(bad),
-            tried=len(tried),
-            revisions=len(commits) - 1,
-        )
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if clean(middle) else (good, middle)
-    touch = cuts[bad][0]
-    assert touch is not None  # noqa: S101  (only the first cut has none, and that one is clean)
-    place = commits.index(touch.commit)
-    broken = [
-        f"patch:{member.patch.name}"
-        for member, answer in zip(series.members, tried[bad], strict=True)
-        if not answer.clean
-    ]
-    return BisectDocument(
-        verdict=Verdict.ATTENTION,
-        until="rebase",
-        from_=start,
-        to=end,
-        commit=_commit(repository, touch),
-        first=touch.commit,
-        last_before=commits[place - 1],
-        before="clean",
-        after=shown(bad),
-        tried=len(tried),
-        revisions=len(commits) - 1,
-        items=tuple(broken),
+    mentions = Mentions(quarantine, start, end)
+    places = places_of(repository, engine, start, end, mentions)
+    known: dict[Contents, Answers] = {}
+    while True:
+        wanted = [contents for contents in distinct(places) if contents not in known]
+        asked = _judge(engine, wanted, known, progress)
+        if not asked:
+            break
+        places = _with_definers(places, asked, mentions)
+    by_identity = {id(place.contents): place.contents for place in places}
+    answers = {number: known[contents] for number, contents in by_identity.items()}
+    return Swept(
+        places=tuple(places),
+        answers=tuple(answers[id(place.contents)] for place in places),
+        contents=len(distinct(places)),
+        merges=engine.judge.merger.merges,
     )
 
 
-class _States:
-    """The files of the series along the range, wherever upstream moved them."""
+def _judge(
+    engine: Engine, wanted: list[Contents], known: dict[Contents, Answers], progress: Progress
+) -> dict[Contents, set[str]]:
+    """Add the answers; returns the functions that were looked for and are not in the contents."""
+    asked: dict[Contents, set[str]] = {}
+    for at in range(0, len(wanted), _BATCH):
+        progress.step(at, len(wanted), "distinct contents")
+        batch = wanted[at : at + _BATCH]
+        targets = [replace(one.target(), find=_Recorder(one, asked)) for one in batch]
+        for contents, judged in zip(batch, engine.judge_all(targets), strict=True):
+            known[contents] = answers_of(judged)
+    progress.step(len(wanted), len(wanted), "distinct contents")
+    return asked
 
-    def __init__(self, repository: Repository, engine: Engine, start: str, end: str) -> None:
-        self._repository, self._engine = repository, engine
-        self._start, self._end = start, end
-        self._trail = Trail(repository, engine.quarantine, start, end)
 
-    def cuts(self) -> list[tuple[Touch | None, Target]]:
-        """The start, then every commit that touches a file of the series, with what it left."""
-        engine = self._engine
-        files: dict[str, Slot | None] = {path: engine.pin.get(path) for path in engine.paths}
-        needs = any(member.entry.needs for member in engine.series.members)
-        cuts: list[tuple[Touch | None, Target]] = [
-            (None, self._target(Tree(files), {}, self._start, needs=needs))
-        ]
-        for touch, moves in self._trail.walk(engine.paths | self._absent_folders()):
-            files = {**files, **touch.changes}
-            cuts.append((touch, self._target(Tree(files), moves, touch.commit, needs=needs)))
-        return cuts
+@dataclass(frozen=True, slots=True)
+class _Recorder:
+    """Finds what the contents name, and keeps the names that they do not."""
 
-    def _absent_folders(self) -> set[str]:
-        """Folders that added files need and the pin lacks: a file could come to stand there.
+    contents: Contents
+    asked: dict[Contents, set[str]]
 
-        Those that are there must not be asked for: every commit below them would be listed.
-        """
-        engine = self._engine
-        added = {path for path in engine.paths if engine.pin.get(path) is None}
-        folders = set(with_parents(added)) - added
-        if not folders:
-            return set()
-        args = ["ls-tree", "-d", "-z", "--name-only", self._repository.tree(self._start), "--"]
-        there = engine.quarantine.git([*args, *sorted(folders)]).stdout.split(b"\0")
-        return folders - {name.decode("utf-8", "surrogateescape") for name in there}
+    def __call__(self, function: str) -> Definers:
+        if function not in dict(self.contents.definers):
+            self.asked.setdefault(self.contents, set()).add(function)
+        return self.contents.find(function)
 
-    def _target(self, tree: Tree, moves: Mapping[str, Move], commit: str, *, needs: bool) -> Target:
-        if not needs:
-            return Target(tree, moves)
-        whole = self._repository.tree(commit)
-        return Target(tree, moves, cache(lambda name: lacks(self._engine.quarantine, whole, name)))
 
-    def line(self) -> list[str]:
-        """The start and every commit of the range; call ``cuts`` first.
+def _with_definers(
+    places: Sequence[Place], asked: dict[Contents, set[str]], mentions: Mentions
+) -> list[Place]:
+    """The places whose answer looked for a function, with the files that define it there."""
+    found = list(places)
+    for name in sorted(set().union(*asked.values())):
+        concerned = [n for n, p in enumerate(places) if name in asked.get(p.contents, ())]
+        files = mentions.definers(name, [places[n].commit for n in concerned])
+        for n in concerned:
+            contents = found[n].contents
+            defined = (*contents.definers, (name, files[places[n].commit]))
+            found[n] = replace(found[n], contents=replace(contents, definers=defined))
+    return found
 
-        Raises:
-            UsageError: the end is not newer than the start.
-        """
-        if self._start != self._end and not self._trail.commits:
-            raise UsageError(
-                "the range is empty: its end is not newer than its start",
-                where=f"{self._start}..{self._end}",
-                next_step="give the older revision first",
-            )
-        if self._trail.commits:
-            self._refuse_another_line(self._trail.commits[0])
-        return [self._start, *self._trail.commits]
 
-    def _refuse_another_line(self, first: str) -> None:
-        """The first commit must stand on the start: its changes are counted from there."""
-        parent = self._repository.resolve(f"{first}^1")
-        if parent != self._start:
-            raise UsageError(
-                "the start is not on the first-parent line that leads to the end",
-                where=f"{self._start}..{self._end}",
-                next_step=f"start at {parent}, where the line leaves it; `rebase` judges any "
-                "two revisions",
-            )
-
-    def key(self, target: Target) -> tuple[object, ...]:
-        """Two targets with the same key have the same answer."""
-        needs = tuple(
-            (name, target.lacks(name))
-            for m in self._engine.series.members
-            for name in m.entry.needs
-        )
-        paths = sorted(self._engine.paths | {move.path for move in target.moves.values()})
-        blocked = tuple(path for path in paths if target.tree.blocked(path))
-        moves = tuple(sorted((old, move.path) for old, move in target.moves.items()))
-        return (tuple(target.tree.get(path) for path in paths), blocked, moves, needs)
+def answers_of(judged: Sequence[MemberJudged]) -> Answers:
+    return tuple(_answer(member) for member in judged)
 
 
 def _answer(member: MemberJudged) -> Answer:
@@ -303,101 +176,90 @@ def _answer(member: MemberJudged) -> Answer:
     return Answer(judged.outcome, judged.flags, alone, verdict, "; ".join(judged.why))
 
 
-def _first_bad(series: Series, answers: tuple[Answer, ...]) -> str:
-    pairs = zip(series.members, answers, strict=True)
-    return "; ".join(f"{m.patch.name}: {a.text}" for m, a in pairs if not a.clean)
-
-
-def _commit(repository: Repository, touch: Touch) -> UpstreamCommit | Literal["unknown"]:
+def commit_of(
+    repository: Repository, commit: str, subject: str
+) -> UpstreamCommit | Literal["unknown"]:
+    """Who changed something; unknown in a history of snapshots."""
     if repository.is_snapshot:
         return "unknown"
-    return UpstreamCommit(commit=touch.commit, subject=touch.subject, pr=touch.pr)
+    return UpstreamCommit(commit=commit, subject=subject, pr=pull_request(subject))
 
 
 def _document(
     repository: Repository, series: Series, start: str, end: str, swept: Swept
 ) -> SweepDocument:
-    snapshot = repository.is_snapshot
-    breaks: list[PatchBreak] = []
-    for old, new in zip(swept.stretches, swept.stretches[1:], strict=False):
-        touch = new.touch
-        assert touch is not None  # noqa: S101  (only the first stretch has none)
-        for member, before, after in zip(series.members, old.answers, new.answers, strict=True):
-            if before.text == after.text:
-                continue
-            commit: UpstreamCommit | Literal["unknown"] = "unknown"
-            if not snapshot:
-                commit = UpstreamCommit(commit=touch.commit, subject=touch.subject, pr=touch.pr)
-            breaks.append(
-                PatchBreak(
-                    item=f"patch:{member.patch.name}",
-                    from_=swept.commits[new.first - 1],
-                    to=touch.commit,
-                    commit=commit,
-                    date=touch.date,
-                    before=before.text,
-                    after=after.text,
-                    alone=after.alone == after.outcome,
-                    worse=before.clean if before.clean != after.clean else None,
-                    why=after.why,
-                    index=new.first,
-                )
-            )
     furthest, again = _furthest(swept)
-    last = swept.stretches[-1].answers
+    last = swept.answers[-1]
     return SweepDocument(
         verdict=worst(answer.verdict for answer in last) if last else Verdict.OK,
         from_=start,
         to=end,
-        revisions=len(swept.commits) - 1,
+        revisions=len(swept.places) - 1,
         contents=swept.contents,
         merges=swept.merges,
-        breaks=tuple(breaks),
+        breaks=tuple(_breaks(repository, series, swept)),
         furthest=furthest,
         clean_again=again,
         drift=_drift(series, swept),
-        snapshot=snapshot,
+        snapshot=repository.is_snapshot,
     )
+
+
+def _breaks(repository: Repository, series: Series, swept: Swept) -> list[PatchBreak]:
+    turns = [
+        (index, member)
+        for index, place in enumerate(swept.places)
+        if place.parents and all(swept.answers[p] != swept.answers[index] for p in place.parents)
+        for member, after in enumerate(swept.answers[index])
+        if after.text not in {swept.answers[p][member].text for p in place.parents}
+    ]
+    commits = dict.fromkeys(swept.places[index].commit for index, _member in turns)
+    named = names_of(repository, list(commits))
+    found: list[PatchBreak] = []
+    for index, member in turns:
+        place = swept.places[index]
+        subject, date = named[place.commit]
+        before, after = swept.answers[place.parents[0]][member], swept.answers[index][member]
+        found.append(
+            PatchBreak(
+                item=f"patch:{series.members[member].patch.name}",
+                from_=swept.places[place.parents[0]].commit,
+                to=place.commit,
+                commit=commit_of(repository, place.commit, subject),
+                date=date,
+                before=before.text,
+                after=after.text,
+                alone=after.alone == after.outcome,
+                worse=before.clean if before.clean != after.clean else None,
+                why=after.why,
+                index=index,
+            )
+        )
+    return found
 
 
 def _furthest(swept: Swept) -> tuple[Furthest | None, int]:
     """The end of the clean run that begins at the start, and the clean revisions behind it."""
-    stretches = swept.stretches
-    ends = [*(s.first for s in stretches[1:]), len(swept.commits)]
-    clean = [all(answer.clean for answer in s.answers) for s in stretches]
-    if not clean[0]:
-        return None, sum(
-            end - s.first for s, end, ok in zip(stretches, ends, clean, strict=True) if ok
-        )
+    clean = [swept.clean(index) for index in range(len(swept.places))]
     run = clean.index(False) if False in clean else len(clean)
-    index = ends[run - 1] - 1
-    rest = zip(stretches[run:], ends[run:], clean[run:], strict=True)
-    return Furthest(commit=swept.commits[index], index=index), sum(
-        end - s.first for s, end, ok in rest if ok
-    )
+    if run == 0:
+        return None, sum(clean)
+    return Furthest(commit=swept.places[run - 1].commit, index=run - 1), sum(clean[run:])
 
 
 def _drift(series: Series, swept: Swept) -> tuple[Drift, ...]:
+    files = [dict(contents.files) for contents in distinct(swept.places)]
     found = []
     for number, member in enumerate(series.members):
-        paths = touched_paths([member.patch])
-        touched = [
-            s for s in swept.stretches if s.touch is not None and paths & s.touch.changes.keys()
-        ]
-        states: set[tuple[tuple[str, Slot | None], ...]] = set()
-        files: dict[str, Slot | None] = {}
-        for stretch in touched:
-            assert stretch.touch is not None  # noqa: S101  (filtered above)
-            files.update({p: s for p, s in stretch.touch.changes.items() if p in paths})
-            states.add(tuple(sorted(files.items(), key=lambda item: item[0])))
-        answers = {stretch.answers[number].text for stretch in swept.stretches}
+        paths = sorted(touched_paths([member.patch]))
+        touched = [p for p in swept.places if not p.changes.keys().isdisjoint(paths)]
         found.append(
             Drift(
                 item=f"patch:{member.patch.name}",
                 touched=len(touched),
-                contents=len(states) + 1,
-                answers=len(answers),
-                now=swept.stretches[-1].answers[number].text,
+                contents=len({tuple(map(state.get, paths)) for state in files}),
+                answers=len({answers[number].text for answers in swept.answers}),
+                now=swept.answers[-1][number].text,
             )
         )
     return tuple(found)
