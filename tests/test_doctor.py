@@ -10,6 +10,7 @@ from tests.support import repos
 from tracker import config, doctor
 from tracker.evidence.doctor import DoctorDocument, Finding
 from tracker.evidence.verdict import Status, Verdict
+from tracker.publish.workflow import workflow
 
 
 def finding(document: DoctorDocument, name: str) -> Finding:
@@ -94,3 +95,17 @@ def test_a_tag_and_an_id_are_not_called_equal_before_upstream_is_here(tmp_path: 
     assert doctor.examine(read).findings[0].status is Status.UNKNOWN
     (tmp_path / "state" / "away.git").rename(tmp_path / "state" / "upstream.git")
     assert doctor.examine(read).findings[0].status is Status.ATTENTION
+
+
+def test_a_workflow_without_its_commit_is_named(tmp_path: Path) -> None:
+    """As `init` writes it, a run cannot find the action; filled in, the workflow is fine."""
+    repos.build(tmp_path, [{"deps/track.toml": _PINNED}], bare=False)
+    file = tmp_path / ".github" / "workflows" / "x.yml"
+    file.parent.mkdir(parents=True)
+    file.write_text(workflow())
+    read = config.load(tmp_path / "deps" / "track.toml")
+    found = finding(doctor.examine(read), "workflow")
+    assert found.status is Status.ATTENTION
+    assert "PUT-THE-COMMIT-ID-OF-YOUR-RELEASE-HERE" in found.mend
+    file.write_text(workflow(commit="1" * 40))
+    assert finding(doctor.examine(read), "workflow").status is Status.PASS

@@ -17,6 +17,7 @@ from tracker import pins
 from tracker.config import Config
 from tracker.evidence.doctor import DoctorDocument, Finding
 from tracker.evidence.verdict import Status, Verdict
+from tracker.publish import workflow
 
 _MINIMUM_GIT = (2, 38)
 _NEEDED_GIB = 4
@@ -37,6 +38,7 @@ def examine(config: Config | None, config_fault: str = "") -> DoctorDocument:
     ]
     if config is not None:
         findings += [_state_dir(config.state_dir), _disk(config.state_dir), _upstream(config)]
+        findings += _workflows(config)
     findings.append(_token())
     failed = any(finding.status is Status.FAIL for finding in findings)
     return DoctorDocument(verdict=Verdict.FAIL if failed else Verdict.OK, findings=tuple(findings))
@@ -196,6 +198,18 @@ def _upstream(config: Config) -> Finding:
         status=Status.PASS,
         found=f"{known} ({'here' if here else 'not fetched yet: the first run does'})",
     )
+
+
+def _workflows(config: Config) -> Iterator[Finding]:
+    """One finding for each workflow that publishes; none if there is no such workflow."""
+    for file in workflow.publishing_files(config.base.resolve()):
+        bad = workflow.unfilled(file)
+        yield Finding(
+            name="workflow",
+            status=Status.ATTENTION if bad else Status.PASS,
+            found=f"{file} names no commit of the action" if bad else str(file),
+            mend=workflow.FILL_IN if bad else "",
+        )
 
 
 def _token() -> Finding:

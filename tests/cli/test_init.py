@@ -97,6 +97,18 @@ def test_a_file_that_is_there_is_never_overwritten(project: Path) -> None:
     assert not (project / ".github").exists()
 
 
+def test_the_workflow_says_what_is_to_be_filled_in(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run of it as it is would end with these words, so init says them first, and is not 0."""
+    assert init("--workflow") == 1
+    said = capsys.readouterr().out
+    assert ".github/workflows/lloyal-track.yml: put the commit id of the lloyal-track" in said
+    written = (project / ".github/workflows/lloyal-track.yml").read_text()
+    uses = [line.strip() for line in written.splitlines() if "uses: lloyal-ai" in line]
+    assert uses == ["- uses: lloyal-ai/lloyal-track@PUT-THE-COMMIT-ID-OF-YOUR-RELEASE-HERE"] * 3
+
+
 def test_another_upstream_inherits_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In an empty folder with another upstream the configuration is still one that loads."""
     monkeypatch.chdir(tmp_path)

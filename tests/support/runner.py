@@ -21,6 +21,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from tests.support.github_fake import FakeGitHub
+from tracker.publish.workflow import ACTION
 
 PROJECT = Path(__file__).resolve().parents[2]
 _TOKENS = re.compile(r"'[^']*'|&&|\|\||==|!=|[!()]|[A-Za-z_][\w.-]*")
@@ -200,8 +201,11 @@ class _Job:
         if "run" in step:
             env = {key: expanded(value, context) for key, value in step.get("env", {}).items()}
             return self._script(step, env)
-        uses = step["uses"].partition("@")[0]
-        if uses.endswith("./"):
+        uses, _, revision = step["uses"].partition(" ")[0].partition("@")
+        if uses == ACTION and not re.fullmatch(r"[0-9a-f]{40}", revision):
+            self.log += f"Unable to resolve action `{uses}@{revision}`, unable to find version\n"
+            return False, {}
+        if uses in ("./", ACTION):
             return self._composite(given)
         return self._stand_in(uses, given), {}
 

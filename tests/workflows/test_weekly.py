@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.support.github_fake import Reply
 from tests.workflows.conftest import CONFLICTING, SLOTS, Weekly
+from tracker.publish.workflow import workflow
 
 _LIVING = "refs/heads/lloyal-track/bump"
 _GOOD = ["success", "success", "success"]
@@ -43,6 +46,19 @@ def test_five_weeks(weekly: Weekly) -> None:
     weekly.upstream_moves(SLOTS, "revert it (#10)", tag="b104")
     assert weekly.results() == _GOOD
     assert weekly.opened() == ([3], [])
+
+
+def test_the_workflow_that_init_writes_does_the_same(weekly: Weekly, tmp_path: Path) -> None:
+    """Filled in, it opens the pull request; before, every job names what is missing."""
+    file = tmp_path / "lloyal-track.yml"
+    file.write_text(workflow())
+    unfilled = weekly.runner.run(file)
+    assert "PUT-THE-COMMIT-ID-OF-YOUR-RELEASE-HERE" in unfilled["poll"].log
+    assert {job.result for job in unfilled.values()} == {"failure"}
+    assert weekly.ours.threads == {}
+    file.write_text(workflow(commit="1" * 40))
+    assert [job.result for job in weekly.runner.run(file).values()] == _GOOD
+    assert weekly.opened() == ([1], [])
 
 
 def test_a_persons_commit_stops_the_update(weekly: Weekly) -> None:

@@ -133,6 +133,10 @@ def _document(
         notes.append("no pin was found: see the end of the configuration")
     if patches is None:
         notes.append("no patches were found: see [series] in the configuration")
+    if str(WORKFLOW) in written:
+        from tracker.publish.workflow import FILL_IN
+
+        notes.append(f"{WORKFLOW}: {FILL_IN}")
     return InitDocument(
         verdict=Verdict.ATTENTION if notes else Verdict.OK,
         written=written,

@@ -121,11 +121,9 @@ def _workflow(config: Config) -> str:
     found = re.search(r"\.github/workflows/([\w.-]+)@", os.environ.get("GITHUB_WORKFLOW_REF", ""))
     if found:
         return found.group(1)
-    for folder in (config.base, *config.base.parents):
-        for file in sorted(folder.glob(".github/workflows/*.y*ml")):
-            if "stage: publish" in file.read_text(encoding="utf-8", errors="replace"):
-                return file.name
-    return ""
+    from tracker.publish.workflow import publishing_files
+
+    return next((file.name for file in publishing_files(config.base)), "")
 
 
 def _origin(config: Config) -> str:
