@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 from tests.support.runner import PROJECT, JobResult
 from tests.workflows.conftest import CONFLICTING, Weekly
@@ -34,6 +35,15 @@ def test_a_machine_that_breaks_leaves_a_named_gap(weekly: Weekly) -> None:
     merged = json.loads((weekly.runner.folder / "artifacts/merge/merge.json").read_text())
     assert len(merged["missing"]) == 1
     assert "- missing: `b101-check-" in jobs["merge"].summary
+
+
+def test_a_machine_that_dies_after_its_part_is_red(weekly: Weekly) -> None:
+    """An exit status that is no answer is not swallowed because a file is there."""
+    weekly.runner.sabotage["part 0"] = (
+        f'PYTHONPATH={PROJECT} {sys.executable} -m tracker "$@"; exit 137'
+    )
+    jobs = _run(weekly, "b100..master")
+    assert jobs["part"].result == "failure"
 
 
 def test_an_input_is_data(weekly: Weekly) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.github_fake import Reply
+from tests.support.runner import PROJECT
 from tests.workflows.conftest import CONFLICTING, SLOTS, Weekly
 from tracker.publish.workflow import workflow
 
@@ -115,6 +119,20 @@ def test_a_tool_that_breaks_is_an_issue_and_a_red_run(weekly: Weekly) -> None:
     assert weekly.results() == _GOOD
     assert weekly.opened() == ([2], [])
     assert weekly.ours.texts(1) == ["Closed by lloyal-track: the scheduled run works again."]
+
+
+@pytest.mark.parametrize("code", [4, 70, 137])
+def test_an_exit_that_is_no_answer_is_never_published(weekly: Weekly, code: int) -> None:
+    """A bump that left its evidence and then died is a broken run, not a verdict."""
+    weekly.runner.sabotage["bump"] = (
+        f'if [ "$3" = bump ]; then PYTHONPATH={PROJECT} {sys.executable} -m tracker "$@"; '
+        f"exit {code}; fi"
+    )
+    jobs = weekly.week()
+    assert [job.result for job in jobs.values()] == ["success", "failure", "success"]
+    assert jobs["bump"].outputs["code"] == str(code)
+    assert weekly.opened() == ([], [1])
+    assert weekly.ours.threads[1]["title"] == "The scheduled pin bump did not run to its end"
 
 
 def test_a_poll_that_breaks_does_not_stop_the_bump(weekly: Weekly) -> None:
