@@ -138,6 +138,9 @@ def test_sweep_and_bisect_name_the_break(folder: Path) -> None:
     text = run(folder, "sweep", "pin..new")
     assert text.returncode == 3
     assert "furthest clean pin" in text.stdout
+    every = document(run(folder, "sweep", "pin..new", "--merges", "--json"), "sweep")
+    assert (every["first_parent"], every["breaks"]) == (False, swept["breaks"])
+    assert "merged branches" in run(folder, "sweep", "pin..new", "--merges").stdout
     assert run(folder, "sweep", "pin").returncode == 2
     assert run(folder, "sweep", "pin...new").returncode == 2
 

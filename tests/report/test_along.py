@@ -68,3 +68,12 @@ def test_a_snapshot_history_names_no_commit() -> None:
     assert made is not None
     assert {turn.label for turn in made.turns} == {"unknown commit"}
     assert "not even the start is clean" in made.lead
+
+
+def test_a_sweep_of_merged_branches_is_no_axis() -> None:
+    """Its revisions stand beside one another, so a line of them would lie."""
+    branched = replace(documents.sweep(), first_parent=False)
+    assert timeline_of(branched, None) is None
+    made = timeline_of(branched, documents.watch_history())
+    assert made is not None
+    assert [track.item for track in made.tracks] == ["region:seq_rm"]

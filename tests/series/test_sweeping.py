@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.patches import diff, numbered, series_of
-from tests.support.repos import File, Step, build, git, state
+from tests.support.repos import File, Step, add, build, git, state
 from tracker.errors import UsageError
 from tracker.evidence.sweep import SweepDocument
 from tracker.evidence.verdict import Verdict
@@ -47,17 +47,20 @@ def _sweep(tmp_path: Path, steps: list[Step]) -> tuple[list[str], SweepDocument]
     return ids, document
 
 
-def _agree(tmp_path: Path, ids: list[str], series: Series) -> list[str]:
+def _agree(tmp_path: Path, ids: list[str], series: Series, *, merges: bool = False) -> list[str]:
     """The sweep's answers, one a revision, after comparing each with a rebase onto it."""
     with Repository.open(tmp_path / "up") as repository:
         with Quarantine(repository, tmp_path / "q") as store:
-            swept = sweep_range(repository, series, ids[0], ids[-1], store, SILENT)
-            for index, commit in enumerate(ids):
+            swept = sweep_range(repository, series, ids[0], ids[-1], store, SILENT, merges=merges)
+            answers = []
+            assert {place.commit for place in swept.places} == set(ids)
+            for index, commit in enumerate(place.commit for place in swept.places):
                 ends = {"from_": ids[0], "onto": commit}
                 alone = rebase(repository, series, **ends, quarantine=store, progress=SILENT)
                 expected = [(p.outcome, p.flags) for p in alone.patches]
                 assert [(a.outcome, a.flags) for a in swept.answers_at(index)] == expected, index
-    return [" ".join(a.text for a in answers) for answers in swept.answers]
+                answers.append(" ".join(a.text for a in swept.answers_at(index)))
+    return answers
 
 
 def test_the_furthest_clean_pin_and_who_broke_what(tmp_path: Path) -> None:
@@ -169,9 +172,12 @@ def test_the_commit_that_moves_the_definition_is_the_break(tmp_path: Path) -> No
     series = read_series(series_of(tmp_path / "p", _MOVE))
     with Repository.open(tmp_path / "up") as repository:
         with Quarantine(repository, tmp_path / "q") as store:
-            ends = {"from_": ids[0], "to": ids[-1]}
-            found = sweep(repository, series, **ends, quarantine=store, progress=SILENT)
-            first = bisect(repository, series, **ends, quarantine=store, progress=SILENT)
+            found = sweep(
+                repository, series, from_=ids[0], to=ids[-1], quarantine=store, progress=SILENT
+            )
+            first = bisect(
+                repository, series, from_=ids[0], to=ids[-1], quarantine=store, progress=SILENT
+            )
     assert [(b.before, b.after, b.to) for b in found.breaks] == [
         ("unchanged", "conflict", ids[1]),
         ("conflict", "structural", ids[2]),
@@ -181,6 +187,91 @@ def test_the_commit_that_moves_the_definition_is_the_break(tmp_path: Path) -> No
     assert (commit.subject, commit.pr) == ("it is here now (#2)", 2)
     assert found.drift[0].touched == 1
     assert first.first == ids[1]
+
+
+def _merge(up: Path, branch: str, subject: str) -> str:
+    """Merge into master by hand, a conflict in favour of the branch; returns the new commit."""
+    git(up, "checkout", "-q", "master")
+    identity = ["-c", "user.name=x", "-c", "user.email=x"]
+    git(up, *identity, "merge", "-q", "--no-ff", "-X", "theirs", "-m", subject, branch)
+    return git(up, "rev-parse", "HEAD")
+
+
+def _branch(up: Path, name: str, at: str, *steps: Step) -> list[str]:
+    git(up, "checkout", "-q", "-b", name, at)
+    return add(up, steps)
+
+
+def _branched(up: Path) -> dict[str, str]:
+    """Two merged branches: one left the line before the pin, the other after it."""
+    early, pin = build(up, [{"a": numbered(1, 30), "c": "0\n"}, _PIN], bare=False)
+    (later,) = add(up, [Step({"c": "1\n"}, "main one")])
+    old = _branch(
+        up,
+        "old",
+        early,
+        Step({"a": numbered(1, 30, L15="theirs")}, "break the first (#7)"),
+        Step({}, "and move it", renames={"a": "moved"}),
+    )
+    merged_old = _merge(up, "old", "merge old")
+    new = _branch(
+        up,
+        "new",
+        later,
+        Step({"c": "2\n"}, "harmless"),
+        Step({"b": numbered(1, 30, L15="theirs")}, "break the second (#8)"),
+        Step({"c": "3\n"}, "harmless too"),
+    )
+    merged_new = _merge(up, "new", "merge new")
+    names = ["early", "pin", "later", "old 1", "old 2", "merge old"]
+    ids = [early, pin, later, *old, merged_old, *new, merged_new]
+    return dict(zip([*names, "new 1", "new 2", "new 3", "merge new"], ids, strict=True))
+
+
+def test_with_merges_the_commit_of_a_branch_is_named_not_its_merge(tmp_path: Path) -> None:
+    """Without, the merge is all that is known of it. The furthest pin is on the line either way."""
+    ids = _branched(tmp_path / "up")
+    series = read_series(series_of(tmp_path / "p", _FIRST, _SECOND))
+    found = {}
+    with Repository.open(tmp_path / "up") as repository:
+        with Quarantine(repository, tmp_path / "q") as store:
+            for merges in (False, True):
+                found[merges] = sweep(
+                    repository,
+                    series,
+                    from_=ids["pin"],
+                    to=ids["merge new"],
+                    quarantine=store,
+                    progress=SILENT,
+                    merges=merges,
+                )
+    names = {oid: name for name, oid in ids.items()}
+    line, every = (
+        [(names[b.from_], names[b.to], b.item[-10:], b.after) for b in document.breaks]
+        for document in found.values()
+    )
+    assert line == [
+        ("later", "merge old", "0001.patch", "conflict"),
+        ("merge old", "merge new", "0002.patch", "conflict"),
+    ]
+    assert sorted(every) == [
+        ("early", "old 1", "0001.patch", "conflict"),
+        ("new 1", "new 2", "0002.patch", "conflict"),
+    ]
+    assert (found[False].revisions, found[True].revisions) == (3, 8)
+    for document in found.values():
+        assert document.furthest is not None
+        assert names[document.furthest.commit] == "later"
+        assert document.clean_again == 0
+
+
+def test_with_merges_too_each_revision_has_the_verdict_of_a_rebase_onto_it(tmp_path: Path) -> None:
+    """Also on a branch that the pin did not lead to, where a file moved."""
+    ids = _branched(tmp_path / "up")
+    series = read_series(series_of(tmp_path / "p", _FIRST, _SECOND))
+    inside = [oid for name, oid in ids.items() if name != "early"]
+    answers = _agree(tmp_path, inside, series, merges=True)
+    assert len(set(answers)) > 2
 
 
 def test_a_symbol_that_vanishes_elsewhere_ends_the_answer(tmp_path: Path) -> None:
@@ -308,10 +399,11 @@ def test_a_filtered_clone_has_the_verdicts_of_a_whole_one(tmp_path: Path) -> Non
     git(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", url, str(clone))
     before = state(clone)
     series = read_series(tmp_path / "p")
-    ends = {"from_": ids[0], "to": ids[-1]}
     with Repository.open(clone) as repository:
         with Quarantine(repository, tmp_path / "q2") as store:
-            document = sweep(repository, series, **ends, quarantine=store, progress=SILENT)
+            document = sweep(
+                repository, series, from_=ids[0], to=ids[-1], quarantine=store, progress=SILENT
+            )
             rebased = rebase(
                 repository, series, from_=ids[0], onto=ids[-1], quarantine=store, progress=SILENT
             )

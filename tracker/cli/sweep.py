@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 EPILOG = """Examples:
 
 `lloyal-track sweep b9581..master`: where the series breaks, and the furthest clean revision.
+
+`lloyal-track sweep b9581..master --merges`: which commit of a merged branch broke it.
 """
 
 Range = Annotated[
@@ -28,6 +30,10 @@ def sweep(
     revisions: Range,
     series: SeriesFolder = None,
     upstream: Upstream = None,
+    merges: Annotated[
+        bool,
+        typer.Option("--merges", help="Also the commits of merged branches, not only the merges."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """The series on every revision of a range: what broke it, and when.
@@ -47,6 +53,7 @@ def sweep(
             to=bench.commit(end),
             quarantine=bench.quarantine,
             progress=progress,
+            merges=merges,
         )
     finish(document, json=json, show=lambda: text(document))
 
@@ -73,6 +80,8 @@ def text(document: SweepDocument) -> str:
         f"{document.from_[:12]}..{document.to[:12]}: {document.revisions} revisions, "
         f"{document.contents} distinct contents, {document.merges} merges"
     ]
+    if not document.first_parent:
+        lines.append("merged branches included; the furthest pin is on the first-parent line")
     if document.snapshot:
         lines.append("the history is made of snapshots: who changed something is unknown")
     for item in document.breaks:

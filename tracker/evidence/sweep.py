@@ -13,11 +13,12 @@ class PatchBreak(Value, frozen=True, kw_only=True, rename={"from_": "from"}):
     """Between two neighbouring revisions the answer of one patch changed.
 
     ``item``: ``patch:FILE``. ``index``: of ``to`` in the range, 0 is its start. ``from_``: the last
-    revision with ``before``, ``to``: the first with ``after``. ``before``, ``after``: outcome in
-    series, then flags, e.g. "offset" or "merged scope-changed". ``alone``: the patch by itself
-    gives the answer ``after`` too. ``commit``: what made the difference, "unknown" on a snapshot
-    history. ``date``: its committer date, ISO 8601, UTC. ``worse``: the series was clean there
-    before and is not any more, or the other way round (False), None if that did not change.
+    revision with ``before`` (of a merge: its first parent), ``to``: the first with ``after``.
+    ``before``, ``after``: outcome in series, then flags, e.g. "offset" or "merged scope-changed".
+    ``alone``: the patch by itself gives the answer ``after`` too. ``commit``: what made the
+    difference, "unknown" on a snapshot history. ``date``: its committer date, ISO 8601, UTC.
+    ``worse``: the series was clean there before and is not any more, or the other way round
+    (False), None if that did not change.
     """
 
     item: str
@@ -62,6 +63,9 @@ class SweepDocument(
 ):
     """The series on the first-parent revisions after ``from_`` up to ``to``.
 
+    ``first_parent`` False: on those of merged branches too, parents first. Then a break is a commit
+    whose answer none of its parents has, and the next two are still told of the first-parent line.
+
     ``revisions``: how many were judged. ``contents``: distinct combinations of file contents,
     ``merges``: file merges done for them. ``breaks``: oldest first. ``furthest``: "furthest clean
     pin", None if even the start is not clean; ``clean_again``: revisions after it that are clean.
@@ -80,6 +84,7 @@ class SweepDocument(
     clean_again: int
     drift: tuple[Drift, ...]
     snapshot: bool = False
+    first_parent: bool = True
 
 
 class BisectDocument(

@@ -23,8 +23,10 @@ def timeline_of(
 
     Two documents of different ranges are not put on one axis: the sweep wins. A document with a
     break point whose place in the range is not known is left out, because a picture that lacks one
-    would be read as "nothing happened there".
+    would be read as "nothing happened there"; so is a sweep of merged branches, which are no axis.
     """
+    if sweep is not None and not sweep.first_parent:
+        sweep = None
     parts = [part for part in (sweep, watched) if part is not None and _placed(part.breaks)]
     if not parts:
         return None

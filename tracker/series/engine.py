@@ -84,6 +84,14 @@ class Engine:
             here = next(fitting, here)
         self.carried = here
 
+    def missing(self, tree: Tree) -> set[str]:
+        """The pin's files that ``tree`` has not under the same name."""
+        return {path for path in self.paths if self.pin.get(path) and not tree.get(path)}
+
+    def paths_with(self, moves: Mapping[str, Move]) -> set[str]:
+        """The series' paths, and where upstream moved them."""
+        return self.paths | {move.path for move in moves.values()}
+
     def judge_all(
         self, targets: Sequence[Target], progress: Progress = SILENT
     ) -> list[list[MemberJudged]]:

@@ -60,17 +60,22 @@ def leads_to(repository: Repository, older: str, newer: str) -> bool:
 
 
 def list_range(
-    repository: Repository, from_: str, to: str, paths: Iterable[str] | None
+    repository: Repository,
+    from_: str,
+    to: str,
+    paths: Iterable[str] | None,
+    *,
+    merges: bool = False,
 ) -> list[Revision]:
-    """The first-parent commits of ``from_..to``, oldest first, with what they do to ``paths``.
+    """The first-parent commits of ``from_..to``, parents first, with what they do to ``paths``.
 
-    ``paths`` None: to every file. One walk for all: ``--sparse`` keeps the commits that touch
-    nothing.
+    ``paths`` None: to every file. ``merges``: the commits of merged branches too. One walk for all:
+    ``--sparse`` keeps the commits that touch nothing.
     """
     args = [
         "log",
         "-z",
-        "--first-parent",
+        "--topo-order" if merges else "--first-parent",
         "--diff-merges=first-parent",
         "--full-history",
         "--sparse",

@@ -61,16 +61,21 @@ def lacks(quarantine: Quarantine, tree: str, symbol: str) -> bool:
 
 
 class Mentions:
-    """Words at the revisions of ``start..end``."""
+    """Words at the revisions of ``start..end``; ``merges``: of merged branches too."""
 
-    def __init__(self, quarantine: Quarantine, start: str, end: str) -> None:
+    def __init__(
+        self, quarantine: Quarantine, start: str, end: str, *, merges: bool = False
+    ) -> None:
+        self._merges = merges
         self._quarantine = quarantine
         self._start, self._end = start, end
         self._defines: dict[tuple[str, str, str], bool] = {}
 
     @cached_property
     def _revisions(self) -> Mapping[str, Revision]:
-        listed = list_range(self._quarantine.repository, self._start, self._end, None)
+        listed = list_range(
+            self._quarantine.repository, self._start, self._end, None, merges=self._merges
+        )
         return {revision.commit: revision for revision in listed}
 
     def files(self, word: str, commits: Sequence[str]) -> Mapping[str, Files]:

@@ -13,9 +13,10 @@ from tracker.errors import UsageError
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.series.engine import Engine, Target
+from tracker.series.history import Revision
 from tracker.series.mentions import Definers, Mentions, blobs_with
-from tracker.series.renames import Move, Trail
-from tracker.series.trees import Slot, Tree, with_parents
+from tracker.series.renames import Move, Trail, moves_of
+from tracker.series.trees import Slot, Tree, read_tree, with_parents
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +43,17 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One revision. ``parents``: indices of the places it is compared with, none for the first.
+    """One revision. ``parents``: full ids of those that it is compared with, none for the first.
 
-    ``changes``: what it did to the series' files.
+    ``changes``: what it did to the series' files. ``fork``: it is outside of the range, and a
+    parent of one of its revisions.
     """
 
     commit: str
-    parents: tuple[int, ...]
+    parents: tuple[str, ...]
     changes: Mapping[str, Slot | None]
     contents: Contents
+    fork: bool = False
 
 
 def distinct(places: Sequence[Place]) -> list[Contents]:
@@ -60,41 +63,128 @@ def distinct(places: Sequence[Place]) -> list[Contents]:
 
 
 def places_of(
-    repository: Repository, engine: Engine, start: str, end: str, mentions: Mentions
+    repository: Repository,
+    engine: Engine,
+    start: str,
+    end: str,
+    mentions: Mentions,
+    *,
+    merges: bool = False,
 ) -> list[Place]:
-    """The start and every first-parent commit up to the end, oldest first.
+    """The start and every first-parent commit up to the end, parents first.
+
+    ``merges``: the commits of merged branches too; where such a branch left the line before the
+    start, the commit that it left from comes first of all, as a fork.
 
     Raises:
         UsageError: the start is not on the first-parent line that leads to the end.
     """
-    files: dict[str, Slot | None] = {path: engine.pin.get(path) for path in engine.paths}
-    contents = _contents(engine, files, {})
-    places = [Place(start, (), {}, contents)]
-    wanted = engine.paths | _absent_folders(engine, repository.tree(start))
-    for revision, moves in Trail(repository, engine.quarantine, start, end).walk(wanted):
-        if len(places) == 1 and start not in revision.parents[:1]:
-            _refuse(repository, start, end, revision.commit)
-        if revision.changes:
-            files = {**files, **revision.changes}
-            contents = _contents(engine, files, moves)
-        places.append(Place(revision.commit, (len(places) - 1,), revision.changes, contents))
-    if len(places) == 1 and start != end:
+    trail = Trail(repository, engine.quarantine, start, end, merges=merges)
+    steps = trail.walk(engine.paths | _absent_folders(engine, repository.tree(start)))
+    _refuse_another_line([revision for revision, _moves in steps], start, end)
+    reader = _Reader(repository, engine, start)
+    forks: dict[str, Place] = {}
+    places = [Place(start, (), {}, reader.begin())]
+    for revision, moves in steps:
+        parents = revision.parents if merges else revision.parents[:1]
+        for parent in parents:
+            if parent not in reader.files:
+                forks[parent] = Place(parent, (), {}, reader.outside(parent), fork=True)
+        contents = reader.contents(revision, moves)
+        places.append(Place(revision.commit, parents, revision.changes, contents))
+    return _with_needs(engine, [*forks.values(), *places], mentions)
+
+
+def first_parents(places: Sequence[Place]) -> list[int]:
+    """The indices of the places on the line that ends at the last one, oldest first."""
+    index = {place.commit: number for number, place in enumerate(places)}
+    found = [len(places) - 1]
+    while places[found[-1]].parents:
+        found.append(index[places[found[-1]].parents[0]])
+    return found[::-1]
+
+
+def _refuse_another_line(revisions: Sequence[Revision], start: str, end: str) -> None:
+    """The first commit must stand on the start: changes are counted from there."""
+    if not revisions and start != end:
         raise UsageError(
             "the range is empty: its end is not newer than its start",
             where=f"{start}..{end}",
             next_step="give the older revision first",
         )
-    return _with_needs(engine, places, mentions)
+    before = {revision.commit: revision.parents for revision in revisions}
+    here = end
+    while before.get(here):
+        here = before[here][0]
+    if here != start:
+        raise UsageError(
+            "the start is not on the first-parent line that leads to the end",
+            where=f"{start}..{end}",
+            next_step=f"start at {here}, where the line leaves it; `rebase` judges any "
+            "two revisions",
+        )
 
 
-def _refuse(repository: Repository, start: str, end: str, first: str) -> None:
-    """The first commit must stand on the start: its changes are counted from there."""
-    raise UsageError(
-        "the start is not on the first-parent line that leads to the end",
-        where=f"{start}..{end}",
-        next_step=f"start at {repository.resolve(f'{first}^1')}, where the line leaves it; "
-        "`rebase` judges any two revisions",
-    )
+class _Reader:
+    """The series' files at one revision after the other, as a rebase onto each finds them.
+
+    ``files``: of every commit met so far, by commit.
+    """
+
+    def __init__(self, repository: Repository, engine: Engine, start: str) -> None:
+        self._repository, self._engine, self._start = repository, engine, start
+        self.files: dict[str, Mapping[str, Slot | None]] = {}
+        self._contents: dict[str, Contents] = {}
+        self._newer = {start}  # the start and what came from it
+
+    def begin(self) -> Contents:
+        pin = self._engine.pin
+        self.files[self._start] = {path: pin.get(path) for path in self._engine.paths}
+        return self._keep(self._start, {})
+
+    def outside(self, commit: str) -> Contents:
+        """Of a commit that does not come from the start; read from its tree."""
+        tree = read_tree(self._engine.quarantine, self._repository.tree(commit), self._engine.paths)
+        self.files[commit] = tree.files
+        return self._beside(commit)
+
+    def contents(self, revision: Revision, moves: Mapping[str, Move]) -> Contents:
+        """Its parents must have been asked for before. ``moves``: along its first parents."""
+        commit = revision.commit
+        first = revision.parents[0] if revision.parents else None
+        before = self.files[first] if first is not None else {}
+        self.files[commit] = {**before, **revision.changes} if revision.changes else before
+        if self._newer.isdisjoint(revision.parents):
+            return self._beside(commit)
+        self._newer.add(commit)
+        if first in self._newer and not revision.changes:
+            self._contents[commit] = self._contents[first]
+            return self._contents[commit]
+        return self._keep(commit, moves)
+
+    def _beside(self, commit: str) -> Contents:
+        """No line connects it with the start, so the two trees tell what moved."""
+        missing = self._engine.missing(Tree(self.files[commit]))
+        if not missing:
+            return self._keep(commit, {})
+        quarantine, here = self._engine.quarantine, self._repository.tree(commit)
+        moves = moves_of(quarantine, self._repository.tree(self._start), here, missing)
+        tree = read_tree(quarantine, here, self._engine.paths_with(moves))
+        return self._made(commit, tree.files, moves)
+
+    def _keep(self, commit: str, moves: Mapping[str, Move]) -> Contents:
+        return self._made(commit, self.files[commit], moves)
+
+    def _made(
+        self, commit: str, files: Mapping[str, Slot | None], moves: Mapping[str, Move]
+    ) -> Contents:
+        moved = {path: move for path, move in moves.items() if self._engine.pin.get(path)}
+        there = ((path, files.get(path)) for path in with_parents(self._engine.paths_with(moved)))
+        self._contents[commit] = Contents(
+            tuple((path, slot) for path, slot in there if slot is not None),
+            tuple(sorted(moved.items())),
+        )
+        return self._contents[commit]
 
 
 def _absent_folders(engine: Engine, tree: str) -> set[str]:
@@ -109,17 +199,6 @@ def _absent_folders(engine: Engine, tree: str) -> set[str]:
     args = ["ls-tree", "-d", "-z", "--name-only", tree, "--"]
     there = engine.quarantine.git([*args, *sorted(folders)]).stdout.split(b"\0")
     return folders - {name.decode("utf-8", "surrogateescape") for name in there}
-
-
-def _contents(
-    engine: Engine, files: Mapping[str, Slot | None], moves: Mapping[str, Move]
-) -> Contents:
-    paths = with_parents(engine.paths | {move.path for move in moves.values()})
-    there = ((path, files.get(path)) for path in paths)
-    return Contents(
-        tuple((path, slot) for path, slot in there if slot is not None),
-        tuple(sorted(moves.items())),
-    )
 
 
 def _with_needs(engine: Engine, places: Sequence[Place], mentions: Mentions) -> list[Place]:

@@ -6,6 +6,7 @@ alone, so one conflict hides nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -31,7 +32,7 @@ from tracker.series.history import leads_to
 from tracker.series.mentions import definers, lacks
 from tracker.series.pinned import Base
 from tracker.series.reading import Series
-from tracker.series.renames import Move, Trail, between_trees
+from tracker.series.renames import Move, Trail, moves_of
 from tracker.series.resolutions import Resolutions
 from tracker.series.trees import read_tree, written
 from tracker.series.verdicts import FileJudged, Judged
@@ -121,17 +122,15 @@ def look_at(
     quarantine = engine.quarantine
     target_tree = repository.tree(target)
     tree = read_tree(quarantine, target_tree, engine.paths)
-    missing = {p for p in engine.paths if engine.pin.get(p) and not tree.get(p)}
-    moves: dict[str, Move] = {}
+    missing = engine.missing(tree)
+    moves: Mapping[str, Move] = {}
     if missing and connected:
         steps = Trail(repository, quarantine, start, target).walk(missing)
-        moves = dict(steps[-1][1]) if steps else {}
+        moves = steps[-1][1] if steps else {}
     elif missing:
-        found = between_trees(quarantine, repository.tree(start), target_tree)
-        moves = {path: move for path, move in found.items() if path in missing}
+        moves = moves_of(quarantine, repository.tree(start), target_tree, missing)
     if moves:
-        wanted = engine.paths | {move.path for move in moves.values()}
-        tree = read_tree(quarantine, target_tree, wanted)
+        tree = read_tree(quarantine, target_tree, engine.paths_with(moves))
     return Target(
         tree,
         moves,

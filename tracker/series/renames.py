@@ -8,7 +8,7 @@ the two trees are compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tracker.git.quarantine import Quarantine
@@ -41,6 +41,12 @@ def between_trees(quarantine: Quarantine, old: str, new: str) -> dict[str, Move]
     return moves
 
 
+def moves_of(quarantine: Quarantine, old: str, new: str, paths: Container[str]) -> dict[str, Move]:
+    """The moves of ``paths`` from tree ``old`` to tree ``new``."""
+    found = between_trees(quarantine, old, new)
+    return {path: move for path, move in found.items() if path in paths}
+
+
 def _candidates(quarantine: Quarantine, old: str, new: str) -> list[str]:
     """The blobs that rename detection reads: of files that were added or deleted."""
     args = ["diff-tree", "-r", "-z", "--no-renames", "--diff-filter=AD", old, new]
@@ -49,24 +55,39 @@ def _candidates(quarantine: Quarantine, old: str, new: str) -> list[str]:
     return [oid for oid in ids if oid.strip("0")]
 
 
+_NONE: Mapping[str, Move] = {}
+
+
 class Trail:
-    """Follows files along the first-parent line ``start..end``."""
+    """Follows files from first parent to child, over ``start..end``.
+
+    ``merges``: over the commits of merged branches too.
+    """
 
     def __init__(
-        self, repository: Repository, quarantine: Quarantine, start: str, end: str
+        self,
+        repository: Repository,
+        quarantine: Quarantine,
+        start: str,
+        end: str,
+        *,
+        merges: bool = False,
     ) -> None:
+        self._merges = merges
         self._repository, self._quarantine = repository, quarantine
         self._start, self._end = start, end
         self._at: dict[str, dict[str, Move]] = {}
 
     def walk(self, paths: Iterable[str]) -> list[tuple[Revision, Mapping[str, Move]]]:
-        """Every commit, oldest first, with what it does to ``paths`` under whatever name, and the
+        """Every commit, parents first, with what it does to ``paths`` under whatever name, and the
         moves that hold after it. A path that is gone, or has its own name again, has no move.
         """
         wanted = set(paths)
         names = set(wanted)
         while True:
-            listed = list_range(self._repository, self._start, self._end, names)
+            listed = list_range(
+                self._repository, self._start, self._end, names, merges=self._merges
+            )
             steps, met = self._follow(listed, wanted)
             if met <= names:
                 return steps
@@ -75,13 +96,15 @@ class Trail:
     def _follow(
         self, listed: Sequence[Revision], wanted: set[str]
     ) -> tuple[list[tuple[Revision, Mapping[str, Move]]], set[str]]:
-        moves: Mapping[str, Move] = {}
+        after: dict[str, Mapping[str, Move]] = {}
         steps: list[tuple[Revision, Mapping[str, Move]]] = []
         met: set[str] = set()
         for revision in listed:
+            moves = next((after[p] for p in revision.parents[:1] if p in after), _NONE)
             if revision.changes:
                 moves = self._after(revision, wanted, moves)
                 met.update(move.path for move in moves.values())
+            after[revision.commit] = moves
             steps.append((revision, moves))
         return steps, met
 

@@ -6,7 +6,7 @@ processes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,7 +21,7 @@ from tracker.series.engine import Engine, MemberJudged
 from tracker.series.history import names_of, pull_request
 from tracker.series.mentions import Definers, Mentions
 from tracker.series.pinned import touched_paths
-from tracker.series.places import Contents, Place, distinct, places_of
+from tracker.series.places import Contents, Place, distinct, first_parents, places_of
 from tracker.series.reading import Series
 from tracker.series.resolutions import Resolutions
 
@@ -52,19 +52,19 @@ Answers = tuple[Answer, ...]
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """The whole range. ``answers``: of every patch, for each place."""
+    """The whole range. ``answers``: of every patch, by commit, those of forks too."""
 
     places: tuple[Place, ...]
-    answers: tuple[Answers, ...]
+    answers: Mapping[str, Answers]
     contents: int
     merges: int
 
     def answers_at(self, index: int) -> Answers:
         """Of every patch at the revision with that index; 0 is the start."""
-        return self.answers[index]
+        return self.answers[self.places[index].commit]
 
     def clean(self, index: int) -> bool:
-        return all(answer.clean for answer in self.answers[index])
+        return all(answer.clean for answer in self.answers_at(index))
 
 
 def sweep(
@@ -75,15 +75,18 @@ def sweep(
     to: str,
     quarantine: Quarantine,
     progress: Progress,
+    merges: bool = False,
 ) -> SweepDocument:
     """Judge ``series``, written for ``from_``, on each first-parent revision up to ``to``.
+
+    ``merges``: on the revisions of merged branches too.
 
     Raises:
         UsageError: a revision is unknown, or ``from_`` does not lead to ``to``.
     """
     start, end = repository.resolve(from_), repository.resolve(to)
-    swept = sweep_range(repository, series, start, end, quarantine, progress)
-    return _document(repository, series, start, end, swept)
+    swept = sweep_range(repository, series, start, end, quarantine, progress, merges=merges)
+    return _document(repository, series, start, end, swept, merges=merges)
 
 
 def sweep_range(
@@ -93,11 +96,13 @@ def sweep_range(
     end: str,
     quarantine: Quarantine,
     progress: Progress,
+    *,
+    merges: bool = False,
 ) -> Swept:
     """Like :func:`sweep` with full ids, returning every revision's answers."""
     engine = Engine(quarantine, series, repository.tree(start), Resolutions(series.folder))
-    mentions = Mentions(quarantine, start, end)
-    places = places_of(repository, engine, start, end, mentions)
+    mentions = Mentions(quarantine, start, end, merges=merges)
+    places = places_of(repository, engine, start, end, mentions, merges=merges)
     known: dict[Contents, Answers] = {}
     while True:
         wanted = [contents for contents in distinct(places) if contents not in known]
@@ -107,10 +112,11 @@ def sweep_range(
         places = _with_definers(places, asked, mentions)
     by_identity = {id(place.contents): place.contents for place in places}
     answers = {number: known[contents] for number, contents in by_identity.items()}
+    inside = tuple(place for place in places if not place.fork)
     return Swept(
-        places=tuple(places),
-        answers=tuple(answers[id(place.contents)] for place in places),
-        contents=len(distinct(places)),
+        places=inside,
+        answers={place.commit: answers[id(place.contents)] for place in places},
+        contents=len(distinct(inside)),
         merges=engine.judge.merger.merges,
     )
 
@@ -186,10 +192,10 @@ def commit_of(
 
 
 def _document(
-    repository: Repository, series: Series, start: str, end: str, swept: Swept
+    repository: Repository, series: Series, start: str, end: str, swept: Swept, *, merges: bool
 ) -> SweepDocument:
     furthest, again = _furthest(swept)
-    last = swept.answers[-1]
+    last = swept.answers[end]
     return SweepDocument(
         verdict=worst(answer.verdict for answer in last) if last else Verdict.OK,
         from_=start,
@@ -202,16 +208,19 @@ def _document(
         clean_again=again,
         drift=_drift(series, swept),
         snapshot=repository.is_snapshot,
+        first_parent=not merges,
     )
 
 
 def _breaks(repository: Repository, series: Series, swept: Swept) -> list[PatchBreak]:
+    """What a merge has from one of its parents is that parent's doing, not the merge's."""
+    answers = swept.answers
     turns = [
         (index, member)
         for index, place in enumerate(swept.places)
-        if place.parents and all(swept.answers[p] != swept.answers[index] for p in place.parents)
-        for member, after in enumerate(swept.answers[index])
-        if after.text not in {swept.answers[p][member].text for p in place.parents}
+        if place.parents and all(answers[p] is not answers[place.commit] for p in place.parents)
+        for member, after in enumerate(answers[place.commit])
+        if after.text not in {answers[p][member].text for p in place.parents}
     ]
     commits = dict.fromkeys(swept.places[index].commit for index, _member in turns)
     named = names_of(repository, list(commits))
@@ -219,11 +228,11 @@ def _breaks(repository: Repository, series: Series, swept: Swept) -> list[PatchB
     for index, member in turns:
         place = swept.places[index]
         subject, date = named[place.commit]
-        before, after = swept.answers[place.parents[0]][member], swept.answers[index][member]
+        before, after = answers[place.parents[0]][member], answers[place.commit][member]
         found.append(
             PatchBreak(
                 item=f"patch:{series.members[member].patch.name}",
-                from_=swept.places[place.parents[0]].commit,
+                from_=place.parents[0],
                 to=place.commit,
                 commit=commit_of(repository, place.commit, subject),
                 date=date,
@@ -240,11 +249,13 @@ def _breaks(repository: Repository, series: Series, swept: Swept) -> list[PatchB
 
 def _furthest(swept: Swept) -> tuple[Furthest | None, int]:
     """The end of the clean run that begins at the start, and the clean revisions behind it."""
-    clean = [swept.clean(index) for index in range(len(swept.places))]
+    line = first_parents(swept.places)
+    clean = [swept.clean(index) for index in line]
     run = clean.index(False) if False in clean else len(clean)
     if run == 0:
         return None, sum(clean)
-    return Furthest(commit=swept.places[run - 1].commit, index=run - 1), sum(clean[run:])
+    index = line[run - 1]
+    return Furthest(commit=swept.places[index].commit, index=index), sum(clean[run:])
 
 
 def _drift(series: Series, swept: Swept) -> tuple[Drift, ...]:
@@ -258,8 +269,8 @@ def _drift(series: Series, swept: Swept) -> tuple[Drift, ...]:
                 item=f"patch:{member.patch.name}",
                 touched=len(touched),
                 contents=len({tuple(map(state.get, paths)) for state in files}),
-                answers=len({answers[number].text for answers in swept.answers}),
-                now=swept.answers[-1][number].text,
+                answers=len({swept.answers_at(n)[number].text for n in range(len(swept.places))}),
+                now=swept.answers_at(-1)[number].text,
             )
         )
     return tuple(found)

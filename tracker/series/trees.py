@@ -28,21 +28,21 @@ class Tree:
         changed: Mapping[str, Slot | None] | None = None,
     ) -> None:
         """``files``: every path that will ever be asked for, None where there is no file."""
-        self._files = files
+        self.files = files
         self.changed: Mapping[str, Slot | None] = changed or {}
 
     def get(self, path: str) -> Slot | None:
         """The file at ``path``, None if there is none."""
         if path in self.changed:
             return self.changed[path]
-        return self._files.get(path)
+        return self.files.get(path)
 
     def blobs(self) -> list[str]:
         """The ids of upstream's own files."""
-        return [s.oid for s in self._files.values() if s is not None and s.mode != _SUBMODULE]
+        return [s.oid for s in self.files.values() if s is not None and s.mode != _SUBMODULE]
 
     def with_changes(self, changes: Mapping[str, Slot | None]) -> Tree:
-        return Tree(self._files, {**self.changed, **changes})
+        return Tree(self.files, {**self.changed, **changes})
 
     def blocked(self, path: str) -> str | None:
         """A file that stands where ``path`` needs a folder."""
