@@ -65,11 +65,38 @@ def expanded(text: Any, context: dict[str, Any]) -> str:
     return _EXPRESSION.sub(lambda found: str(evaluate(found.group(1), context)), str(text))
 
 
+def commands(log: str) -> list[str]:
+    """The workflow commands that the runner obeys in a step's output: name and what follows.
+
+    It looks for the newer form at the start of a line, blanks aside, and for the older form
+    anywhere in it, as its ``ActionCommand.cs`` does.
+    """
+    obeyed: list[str] = []
+    resume = ""
+    for line in log.splitlines():
+        found = _COMMAND.match(line) or _OLD_COMMAND.search(line)
+        if found is None:
+            continue
+        if resume:
+            resume = "" if found.group(1) == resume else resume
+            continue
+        obeyed.append(f"{found.group(1)} {found.group(2)}")
+        if found.group(1) == "stop-commands":
+            resume = found.group(2)
+    assert not resume, "commands were stopped and never resumed"
+    return [command for command in obeyed if not command.startswith("stop-commands ")]
+
+
+_COMMAND = re.compile(r"\s*::([\w-]+)(?: .*?)?::(.*)")
+_OLD_COMMAND = re.compile(r"##\[([\w-]+)[^\]]*\](.*)")
+
+
 @dataclass
 class JobResult:
     """``outputs``: of all steps; ``declared``: of the job, which is what other jobs see.
 
-    ``calls``: the environment of every call of the tool.
+    ``calls``: the environment of every call of the tool. ``commands``: what the log made the
+    runner do.
     """
 
     result: str
@@ -78,6 +105,7 @@ class JobResult:
     outputs: dict[str, str] = field(default_factory=dict)
     calls: list[dict[str, str]] = field(default_factory=list)
     declared: dict[str, str] = field(default_factory=dict)
+    commands: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -169,6 +197,7 @@ class _Job:
         self.summary = self.home / "summary.md"
         self.workflow = workflow
         self.log = ""
+        self.commands: list[str] = []
 
     def run(self, steps: list[dict[str, Any]]) -> JobResult:
         good = self._steps(steps, self.context)
@@ -182,7 +211,8 @@ class _Job:
             dict(line.split("=", 1) for line in file.read_text().split("\0") if "=" in line)
             for file in sorted(self.calls.iterdir())
         ]
-        return JobResult("success" if good else "failure", self.log, summary, outputs, calls)
+        result = "success" if good else "failure"
+        return JobResult(result, self.log, summary, outputs, calls, commands=self.commands)
 
     def _steps(self, steps: list[dict[str, Any]], context: dict[str, Any]) -> bool:
         good = True
@@ -260,7 +290,7 @@ class _Job:
     def _script(self, step: dict[str, Any], env: dict[str, str]) -> tuple[bool, dict[str, str]]:
         """Run a script as ``shell: bash`` does."""
         if step.get("id") == "install":
-            return True, {"tool": str(self._wrapper())}
+            return True, {"tool": str(self._wrapper()), "resume": "0123456789abcdef"}
         output = self.temp / "output"
         output.write_text("")
         script = self.temp / "script.sh"
@@ -268,12 +298,14 @@ class _Job:
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
             cwd=self.workspace,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             check=False,
             env={**self._machine(), "GITHUB_OUTPUT": str(output), **env},
         )
-        self.log += done.stdout + done.stderr
+        self.log += done.stdout
+        self.commands += commands(done.stdout)
         pairs = [line.split("=", 1) for line in output.read_text().splitlines()]
         return done.returncode == 0, dict(pairs)
 

@@ -175,3 +175,17 @@ def test_an_api_that_is_down_is_red_not_silent(weekly: Weekly) -> None:
     jobs = weekly.week()
     assert jobs["publish"].result == "failure"
     assert "error of its own (503)" in jobs["publish"].log
+
+
+def test_text_of_upstream_is_no_command_to_the_runner(weekly: Weekly) -> None:
+    """Titles, labels and subjects in a log set no output, mask no word and stop no command."""
+    hostile = "##[add-mask]success ::set-output name=code::9 ##[set-output name=thread]8"
+    weekly.github.issue("up/core#1", f"::add-mask::pin {hostile}", labels=[{"name": hostile}])
+    weekly.upstream_moves(CONFLICTING, f"::error::x {hostile} (#9)", tag="b102")
+    weekly.week()
+    weekly.github.close("up/core#1", "not_planned")
+    weekly.github.event("up/core#1", "renamed", rename={"from": hostile, "to": hostile})
+    jobs = weekly.week()
+    obeyed = [command.partition(" ")[0] for job in jobs.values() for command in job.commands]
+    assert obeyed
+    assert set(obeyed) <= {"notice", "warning", "error"}
