@@ -161,12 +161,19 @@ def test_evidence_of_upstream_is_data(weekly: Weekly) -> None:
 
 
 def test_the_summary_shows_the_checklist_and_the_last_success(weekly: Weekly) -> None:
-    """Both jobs have a page of their own; the last success is dated (A01)."""
+    """Both jobs have a page of their own; summary and published checklist date it (A01)."""
     weekly.ours.successful_runs = ["2026-11-23T06:20:00Z"]
     jobs = weekly.week()
     assert "# Pin bump b100" in jobs["bump"].summary
     assert "last successful run before this one: 2026-11-23T06:20:00Z" in jobs["publish"].summary
     assert "::notice title=pin bump::" in jobs["bump"].log
+    body = weekly.ours.pulls[1]["body"]
+    assert "Last successful run before this was written: 2026-11-23T06:20:00Z" in body
+    assert "(https://github.com/our/node/actions/workflows/weekly.yml)" in body
+    # Another date is no news: the body is not written again.
+    weekly.ours.successful_runs = ["2026-11-30T06:20:00Z"]
+    weekly.week()
+    assert weekly.ours.pulls[1]["body"] == body
 
 
 def test_an_api_that_is_down_is_red_not_silent(weekly: Weekly) -> None:

@@ -51,17 +51,18 @@ def publish(
     """
     hub = Hub(Forge(access), repository, run_url=run_url)
     place = hub.place()
+    last_success, state = hub.schedule(workflow)
+    head = (*_written(run_url), *_health(run_url, workflow, last_success))
     did: list[PublishStep] = []
     attention = False
     opened = False
     for bare in proposals:
-        proposal = replace(bare, body=_headed(bare, place, run_url))
+        proposal = replace(bare, body=_headed(bare, place, head))
         steps = decide(proposal, hub.seen(place, proposal))
         attention = attention or any(isinstance(s, LeaveAlone) and s.needs_attention for s in steps)
         done = [_would(step) for step in steps] if dry_run else hub.do(place, proposal, steps)
         opened = opened or any(step.done is Done.PULL_OPENED for step in done)
         did += done
-    last_success, state = hub.schedule(workflow)
     return PublishDocument(
         verdict=Verdict.ATTENTION if attention else Verdict.OK,
         repository=repository,
@@ -72,11 +73,26 @@ def publish(
     )
 
 
-def _headed(proposal: Proposal, place: Place, run_url: str) -> str:
+def _written(run_url: str) -> list[str]:
+    if not run_url:
+        return []
+    return [f"> [This run]({run_url}) keeps the checklist and the report as artifacts."]
+
+
+def _health(run_url: str, workflow: str, last_success: str) -> list[str]:
+    """When the schedule last ended well. A body is not written again while nothing changes, so the
+    link shows the runs since."""
+    if not workflow:
+        return []
+    date = last_success or "none yet, or not to be seen"
+    repository = run_url.partition("/actions/")[0]
+    since = f"; [runs since]({repository}/actions/workflows/{workflow})" if repository else ""
+    return [f"> Last successful run before this was written: {date}{since}."]
+
+
+def _headed(proposal: Proposal, place: Place, lines: Sequence[str]) -> str:
     """The body under what its reader must know of how it came here; cut last, so never."""
-    head = []
-    if run_url:
-        head.append(f"> [This run]({run_url}) keeps the checklist and the report as artifacts.")
+    head = list(lines)
     if proposal.kind == "pull" and place.me == WORKFLOW_BOT:
         head.append(
             "> It was opened with the workflow's own token, so GitHub starts no checks on it: "
