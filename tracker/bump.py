@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tracker import __version__, pins, report, series, tickets, upstream, watch
 from tracker.changed_lines import changed_lines
 from tracker.config import Config
-from tracker.cores import Sources, claims, why_no_tree
+from tracker.cores import Sources, check_cores, claims, why_no_tree
 from tracker.evidence.base import digest, to_json
 from tracker.evidence.build import BuildDocument, Variant
 from tracker.evidence.bump import BumpDocument, Proof, Provenance
@@ -32,11 +32,6 @@ from tracker.git.calls import run_git
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.markup import plain
-from tracker.native import check as core_check
-from tracker.native import reuse
-from tracker.native.claims import with_claims
-from tracker.native.core import BuiltCore
-from tracker.native.probe import Limits
 from tracker.progress import Progress
 from tracker.report import decisions
 from tracker.report.gathered import Stages
@@ -248,7 +243,9 @@ class _Run:
             return _Native(built, not_run={"check": "the configuration turns it off"})
         if not cores:
             return _Native(built, not_run={"check": "nothing was built that could be checked"})
-        return _Native(built, self._check(cores, revision, claims(queue, rebased)))
+        claimed = claims(queue, rebased)
+        checked = check_cores(self.config, cores, revision.commit, claimed, self.progress)
+        return _Native(built, checked)
 
     def _proof(
         self,
@@ -281,27 +278,6 @@ class _Run:
             )
             native = _Native(native.build, both, native.not_run)
         return native, Proof(revision=start.commit, build=at_pin.build, why=why)
-
-    def _check(
-        self, cores: dict[Variant, BuiltCore], revision: Revision, claimed: frozenset[str]
-    ) -> CheckDocument:
-        table, work = self.config.check, self.state.work / "check"
-        limits = Limits(table.timeout_s, table.memory_mib)
-        subjects = core_check.tiny_subjects(table, work / "models")
-        key = reuse.check_key(cores, subjects, revision.commit, limits, claimed)
-        done = reuse.kept(reuse.default_folder(), key)
-        if done is None:
-            ran = core_check.check(
-                cores,
-                revision=revision.commit,
-                subjects=subjects,
-                work=work,
-                limits=limits,
-                progress=self.progress,
-            )
-            done = with_claims(ran, claimed)
-            reuse.keep(reuse.default_folder(), key, done)
-        return done
 
     def _outcome(
         self,

@@ -1,4 +1,4 @@
-"""From a REV to built cores; shared by a bump and by the commands that need a core.
+"""From a REV to built and checked cores; for a bump, a bisection, and what else needs a core.
 
 Composes ``upstream``, ``series`` and ``native`` for one revision, without judging anything.
 """
@@ -15,7 +15,7 @@ from tracker.evidence.verdict import Verdict, worst
 
 if TYPE_CHECKING:
     from tracker.config import Config
-    from tracker.evidence.check import Instrument
+    from tracker.evidence.check import CheckDocument, Instrument
     from tracker.evidence.rebase import RebaseDocument
     from tracker.evidence.revision import Revision
     from tracker.git.quarantine import Quarantine
@@ -128,6 +128,38 @@ def sources(
                 refused["patched"] = why_no_tree(rebased)
             claimed = claims(queue, rebased)
         yield Sources(config, revision, quarantine, trees, refused, claimed)
+
+
+def check_cores(
+    config: Config,
+    cores: dict[Variant, BuiltCore],
+    revision: str,
+    claimed: frozenset[str],
+    progress: Progress,
+) -> CheckDocument:
+    """The image-prefill check on the tiny models; one that passed on equal cores is used again."""
+    from tracker.native import check, reuse
+    from tracker.native.claims import with_claims
+    from tracker.native.probe import Limits
+    from tracker.statedir import StateDir
+
+    table, work = config.check, StateDir(config.state_dir).work / "check"
+    limits = Limits(table.timeout_s, table.memory_mib)
+    subjects = check.tiny_subjects(table, work / "models")
+    key = reuse.check_key(cores, subjects, revision, limits, claimed)
+    done = reuse.kept(reuse.default_folder(), key)
+    if done is None:
+        ran = check.check(
+            cores,
+            revision=revision,
+            subjects=subjects,
+            work=work,
+            limits=limits,
+            progress=progress,
+        )
+        done = with_claims(ran, claimed)
+        reuse.keep(reuse.default_folder(), key, done)
+    return done
 
 
 def why_no_tree(rebased: RebaseDocument) -> str:

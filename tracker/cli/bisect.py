@@ -20,6 +20,8 @@ EPILOG = """Examples:
 `lloyal-track bisect b9581..master --until rebase`: the first revision where a patch is not clean.
 
 `lloyal-track bisect b9581..master --until routing`: the first where a memory class differs.
+
+`lloyal-track bisect b9581..master --until check`: the first whose core behaves otherwise.
 """
 
 
@@ -36,7 +38,7 @@ def bisect(
 ) -> None:
     """The first revision of a range where an answer changes.
 
-    It costs the logarithm of the range.
+    It costs the logarithm of the range: of builds too, with --until build or check.
     """
     from tracker import series as room
 
@@ -45,11 +47,17 @@ def bisect(
     if until in ("region", "routing"):
         found = watched(this, until, start, end, upstream)
         finish(found, json=json, show=lambda: text(found))
-    if until != "rebase":
-        raise UsageError(
-            f"bisect --until {until} is not built yet",
-            next_step="`lloyal-track watch A..B` finds the break points of regions and routing",
-        )
+    if until in ("build", "check"):
+        if series is not None or upstream is not None:
+            raise UsageError(
+                f"--until {until} builds the configured series on the configured upstream",
+                next_step="leave --series and --upstream out, or name another --config",
+            )
+        from tracker import bisecting
+
+        with this.progress() as progress:
+            document = bisecting.bisect(this.config(), until, start, end, progress)
+        finish(document, json=json, show=lambda: text(document))
     with this.progress() as progress, opened(this, series, upstream) as bench:
         progress.stage("bisect")
         document = room.bisect(

@@ -92,8 +92,9 @@ class BisectDocument(
 ):
     """The first revision of ``from_..to`` where the answer to ``until`` is no longer the start's.
 
-    ``commit`` None: the answer at ``to`` is the start's. ``before``, ``after``: the two answers.
-    ``tried``: revisions that were judged.
+    ``commit`` None: the answer at ``to`` is the start's. ``before``, ``after``: the two answers, of
+    a build or check only the items that differ. ``tried``: revisions that were judged. ``verdict``
+    unknown: one of the two answers is.
     """
 
     schema_: Literal["lloyal-track/bisect/1"] = "lloyal-track/bisect/1"

@@ -8,10 +8,11 @@ Source: git-log(1), "RAW OUTPUT FORMAT" of git-diff(1), git 2.39.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tracker.errors import UsageError
 from tracker.git.repository import Repository
 from tracker.series.trees import Slot
 
@@ -100,6 +101,31 @@ def list_range(
             _, mode, _, oid, _ = text.lstrip("\n").split(" ")
             changes[next(fields)] = Slot(mode, oid) if oid != _NONE else None
     return found
+
+
+def refuse_another_line(revisions: Sequence[Revision], start: str, end: str) -> None:
+    """The line of first parents must lead from the start to the end: a range is counted on it.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if not revisions and start != end:
+        raise UsageError(
+            "the range is empty: its end is not newer than its start",
+            where=f"{start}..{end}",
+            next_step="give the older revision first",
+        )
+    before = {revision.commit: revision.parents for revision in revisions}
+    here = end
+    while before.get(here):
+        here = before[here][0]
+    if here != start:
+        raise UsageError(
+            "the start is not on the first-parent line that leads to the end",
+            where=f"{start}..{end}",
+            next_step=f"start at {here}, where the line leaves it; `rebase` judges any "
+            "two revisions",
+        )
 
 
 def touches(repository: Repository, revisions: Iterable[Revision]) -> list[Touch]:

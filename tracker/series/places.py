@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tracker.errors import UsageError
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.series.engine import Engine, Target
-from tracker.series.history import Revision
+from tracker.series.history import Revision, refuse_another_line
 from tracker.series.mentions import Definers, Mentions, blobs_with
 from tracker.series.renames import Move, Trail, moves_of
 from tracker.series.trees import Slot, Tree, read_tree, with_parents
@@ -81,7 +80,7 @@ def places_of(
     """
     trail = Trail(repository, engine.quarantine, start, end, merges=merges)
     steps = trail.walk(engine.paths | _absent_folders(engine, repository.tree(start)))
-    _refuse_another_line([revision for revision, _moves in steps], start, end)
+    refuse_another_line([revision for revision, _moves in steps], start, end)
     reader = _Reader(repository, engine, start)
     forks: dict[str, Place] = {}
     places = [Place(start, (), {}, reader.begin())]
@@ -102,27 +101,6 @@ def first_parents(places: Sequence[Place]) -> list[int]:
     while places[found[-1]].parents:
         found.append(index[places[found[-1]].parents[0]])
     return found[::-1]
-
-
-def _refuse_another_line(revisions: Sequence[Revision], start: str, end: str) -> None:
-    """The first commit must stand on the start: changes are counted from there."""
-    if not revisions and start != end:
-        raise UsageError(
-            "the range is empty: its end is not newer than its start",
-            where=f"{start}..{end}",
-            next_step="give the older revision first",
-        )
-    before = {revision.commit: revision.parents for revision in revisions}
-    here = end
-    while before.get(here):
-        here = before[here][0]
-    if here != start:
-        raise UsageError(
-            "the start is not on the first-parent line that leads to the end",
-            where=f"{start}..{end}",
-            next_step=f"start at {here}, where the line leaves it; `rebase` judges any "
-            "two revisions",
-        )
 
 
 class _Reader:
