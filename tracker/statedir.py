@@ -31,6 +31,12 @@ class StateDir:
         """Our own object store over the upstream repository."""
         return self.folder / "objects"
 
+    def objects_over(self, git_dir: Path) -> Path:
+        """Like ``quarantine`` over another repository: a store reads through to one only."""
+        from tracker.evidence.base import digest
+
+        return self.work / f"objects-{digest(str(git_dir))}"
+
     @property
     def work(self) -> Path:
         """Source trees and build folders."""

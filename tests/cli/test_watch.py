@@ -12,7 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.support.repos import Step, build
+from tests.support.patches import diff, series_of
+from tests.support.repos import Step, build, git, state
 from tests.support.upstream_like import FILES, MODEL, RECURRENT
 from tracker.bundled import bundled
 
@@ -111,6 +112,38 @@ def test_bisect_finds_the_commit(folder: Path, until: str, subject: str) -> None
     """bisect --until region and --until routing name the commit that made the difference."""
     done = run(folder, "bisect", "b1..b4", "--until", until, "--json")
     assert subject in document(done, "bisect")["commit"]["subject"]
+
+
+def test_a_filtered_clone_of_the_users_is_never_written(folder: Path) -> None:
+    """What it lacks goes to our own store, for every command that may name one; it stays as it was,
+    byte for byte, and the answers are those of the whole repository."""
+    whole = folder / "whole"
+    (folder / "up").rename(whole)
+    git(whole, "config", "uploadpack.allowFilter", "true")
+    git(whole, "config", "uploadpack.allowAnySHA1InWant", "true")
+    old, new = FILES[RECURRENT], FILES[RECURRENT].replace("bool memory", "bool  memory", 1)
+    series_of(folder / "patchset", diff({RECURRENT: old}, {RECURRENT: new}))
+    commands = (
+        ("watch", "--from", "b1", "--to", "b4", "--diff", "--json"),
+        ("watch", "b1..b4", "--json"),
+        ("bisect", "b1..b4", "--until", "region", "--json"),
+        ("bisect", "b1..b4", "--until", "routing", "--json"),
+        ("bisect", "b1..b4", "--json"),
+        ("sweep", "b1..b4", "--json"),
+        ("rebase", "--from", "b1", "--onto", "b4", "--json"),
+    )
+    for number, words in enumerate(commands):
+        clone = folder / "up"
+        url = whole.resolve().as_uri()
+        git(folder, "clone", "-q", "--bare", "--filter=blob:none", url, str(clone))
+        before = state(clone)
+        from_clone = run(folder, *words)
+        assert from_clone.stdout, from_clone.stderr
+        assert state(clone) == before, words
+        clone.rename(folder / f"used{number}")
+        whole.rename(clone)
+        assert run(folder, *words).stdout == from_clone.stdout, words
+        clone.rename(whole)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,21 @@ def test_one_that_was_not_foreseen_is_fetched_when_it_is_read(clone: Path, tmp_p
     assert state(clone) == before
 
 
+def test_git_fetches_into_our_own_store_too(clone: Path, tmp_path: Path) -> None:
+    """A promised content is fetched by whatever git command reads it, and by ``ensure_*``."""
+    before = state(clone)
+    with Repository.open(clone) as repository:
+        with Quarantine(repository, tmp_path / "q") as store:
+            repository.fetch_into(store.objects)
+        assert repository.read_path("master~1", "a") == b"1\n"
+        assert b"one" in repository.git(["grep", "-e", "one", "master"]).stdout
+        repository.ensure_range("master~1", "master", ["d"])
+        repository.ensure_tree("master")
+        (tmp_path / "up").rename(tmp_path / "away")
+        assert repository.read_path("master", "d/b") == b"2\n"
+    assert state(clone) == before
+
+
 def test_a_worktree_is_filled_from_a_filtered_clone(clone: Path, tmp_path: Path) -> None:
     """In one fetch, from the clone itself and from a quarantine over it."""
     with Repository.open(clone) as repository:

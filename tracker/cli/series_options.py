@@ -88,7 +88,6 @@ def opened(this: Session, series_folder: Path | None, upstream_dir: Path | None)
     """Open what the options name, and what the configuration names for the rest."""
     from tracker import series as room
     from tracker import upstream
-    from tracker.evidence.base import digest
     from tracker.git.quarantine import Quarantine
     from tracker.git.repository import Repository
     from tracker.statedir import StateDir
@@ -109,9 +108,10 @@ def opened(this: Session, series_folder: Path | None, upstream_dir: Path | None)
         elif upstream_dir is None:
             objects = state.quarantine
         else:
-            # A store reads through to one repository, so another one gets its own.
-            objects = state.work / f"objects-{digest(str(repository.git_dir))}"
+            objects = state.objects_over(repository.git_dir)
         quarantine = stack.enter_context(Quarantine(repository, objects))
+        if upstream_dir is not None and repository.is_partial:
+            repository.fetch_into(quarantine.objects)
         folder = series_folder
         if folder is None:
             assert config is not None  # noqa: S101  (raised above)

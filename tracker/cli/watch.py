@@ -118,13 +118,19 @@ def watched(
 @contextmanager
 def _repository(config: Config, upstream_dir: Upstream) -> Iterator[Repository]:
     from tracker import upstream
+    from tracker.git.quarantine import Quarantine
     from tracker.git.repository import Repository
+    from tracker.statedir import StateDir
 
-    if upstream_dir is not None:
-        opened = Repository.open(upstream_dir)
-    else:
-        opened = upstream.open_repository(config)
-    with opened as repository:
+    if upstream_dir is None:
+        with upstream.open_repository(config) as repository:
+            yield repository
+        return
+    with Repository.open(upstream_dir) as repository:
+        if repository.is_partial:
+            folder = StateDir(config.state_dir).objects_over(repository.git_dir)
+            with Quarantine(repository, folder) as store:
+                repository.fetch_into(store.objects)
         yield repository
 
 

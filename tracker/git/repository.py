@@ -1,6 +1,7 @@
 """A git repository that we only read: revisions, trees, blobs, commits, tags.
 
-Never writes to it and never trusts its configuration. ``Repository.open`` takes exactly the folder
+Never writes to it and never trusts its configuration; only what a filtered clone lacks is fetched
+into it, unless ``fetch_into`` names another store. ``Repository.open`` takes exactly the folder
 named, never one above it: a dependency's folder inside another checkout is not that checkout.
 """
 
@@ -56,6 +57,7 @@ class Repository:
         self.common_dir = common_dir
         self.objects = objects
         self.is_shallow = shallow
+        self._fetched: Path | None = None
         self._reader = ObjectReader(self.environment, str(git_dir))
 
     @classmethod
@@ -99,7 +101,21 @@ class Repository:
     @property
     def environment(self) -> dict[str, str]:
         """What a git child needs to read this repository."""
-        return {"GIT_DIR": str(self.git_dir)}
+        return {"GIT_DIR": str(self.git_dir), **self._store}
+
+    @property
+    def _store(self) -> dict[str, str]:
+        """Where a git child puts an object, also one that git fetches by itself to read it."""
+        return {"GIT_OBJECT_DIRECTORY": str(self._fetched)} if self._fetched is not None else {}
+
+    def fetch_into(self, objects: Path) -> None:
+        """From now on what a filtered clone lacks is fetched there, and the clone stays as it is.
+
+        ``objects``: of a store that reads through to the clone's own, as a quarantine's does.
+        """
+        self.close()
+        self._fetched = objects
+        self._reader = ObjectReader(self.environment, str(self.git_dir))
 
     def close(self) -> None:
         self._reader.close()
@@ -124,7 +140,8 @@ class Repository:
         check: bool = True,
     ) -> GitResult:
         """Run a reading git command on this repository."""
-        return run_git(args, git_dir=self.git_dir, stdin=stdin, extra_env=extra_env, check=check)
+        env = {**self._store, **(extra_env or {})}
+        return run_git(args, git_dir=self.git_dir, stdin=stdin, extra_env=env, check=check)
 
     @property
     def is_snapshot(self) -> bool:
@@ -153,7 +170,7 @@ class Repository:
         args = ["rev-list", "--objects", "--no-object-names", "--missing=print", "--no-walk"]
         listed = self.git([*args, treeish]).stdout.decode("ascii").split()
         lacking = [line[1:] for line in listed if line.startswith("?")]
-        fetch_objects(self.git_dir, self.promisor, lacking, self.objects)
+        fetch_objects(self.git_dir, self.promisor, lacking, self._fetched or self.objects)
 
     def ensure_range(self, from_: str, to: str, folders: Sequence[str]) -> None:
         """Have what lies in ``folders`` at hand, at both commits and everywhere between: a filtered
@@ -173,7 +190,7 @@ class Repository:
                 more = self.git([*args, "--no-walk", *inside]).stdout.decode("ascii").split()
                 listed += more
         lacking = {line[1:] for line in listed if line.startswith("?")}
-        fetch_objects(self.git_dir, self.promisor, lacking, self.objects)
+        fetch_objects(self.git_dir, self.promisor, lacking, self._fetched or self.objects)
 
     def resolve(self, rev: str) -> str:
         """The full id of the commit that ``rev`` names; annotated tags are peeled.
