@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tracker.publish.body import MOST_UNITS, Marker, fitted, marker_of, units
+from tracker.publish.body import MOST_UNITS, Marker, fitted, marker_of, units, unmarked
 
 _MARKER = Marker("default", "digest", "state", "the pin may move")
 
@@ -81,10 +81,19 @@ def test_any_marker_is_read_back(key: str, standing: str) -> None:
         "",
         "<!-- lloyal-track {} -->",
         '<!-- lloyal-track {"key":1,"other":2} -->',
-        f"{_MARKER}\n\nand then more text",
+        f"> {_MARKER}\n\nquoted",
         "<!-- lloyal-track {broken -->",
+        '<!-- lloyal-track {"key":1,"digest":[],"state":null} -->',
     ],
 )
 def test_what_is_no_marker(body: str | None) -> None:
-    """A marker that is quoted in the middle of a body, or damaged, is none."""
+    """A marker that is quoted in a line of text, or damaged, is none."""
     assert marker_of(body) is None
+
+
+def test_what_a_person_adds_below_does_not_hide_the_marker() -> None:
+    """The last one on a line of its own counts, with the line ends of a browser, too."""
+    quoted = Marker("other", "x", "y")
+    body = f"text\n\n```\n{quoted}\n```\n\n{_MARKER}\n\ncc @somebody\n"
+    assert marker_of(body) == marker_of(body.replace("\n", "\r\n")) == _MARKER
+    assert unmarked(f"text\n\n{_MARKER}\n\ncc") == "text\n\n\n\ncc"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.publish.conftest import PIN_FILE, Publisher, at_rest, issue, pull
@@ -9,7 +11,9 @@ from tests.support.github_fake import BOT, FakeGitHub, Reply, Repository
 from tracker.errors import EnvironmentFault
 from tracker.evidence.publish import Done
 from tracker.evidence.verdict import Verdict
+from tracker.publish import publishing
 from tracker.publish.body import Marker, marker_of
+from tracker.publish.decision import decide
 from tracker.publish.hub import LABEL
 
 _LIVING = "refs/heads/lloyal-track/bump"
@@ -374,3 +378,111 @@ def test_a_write_that_failed_is_not_repeated(
         publisher(pull())
     assert publisher.done(pull()) == [Done.UNCHANGED]
     assert _open(ours) == ([1], [])
+
+
+def test_a_token_of_an_app_carries_on(
+    publisher: Publisher, ours: Repository, github: FakeGitHub
+) -> None:
+    """What the workflow's own token opened stays the one pull request, and the one issue."""
+    publisher(pull())
+    github.me = "release-app[bot]"
+    assert publisher.done(pull("b10002")) == [Done.BRANCH, Done.PULL_UPDATED]
+    assert publisher.done(pull("b10003")) == [Done.BRANCH, Done.PULL_UPDATED]
+    assert (_open(ours), _pin(ours)) == (([1], []), "b10003")
+
+
+def test_a_token_of_an_app_carries_the_issue_on(publisher: Publisher, github: FakeGitHub) -> None:
+    """The same for what needs a person."""
+    publisher(issue())
+    github.me = "release-app[bot]"
+    assert publisher.done(issue()) == [Done.UNCHANGED]
+    assert publisher.done(pull()) == [Done.BRANCH, Done.PULL_OPENED, Done.ISSUE_CLOSED]
+
+
+def test_an_amended_commit_is_the_persons_whose_token_it_is(
+    publisher: Publisher, ours: Repository, github: FakeGitHub
+) -> None:
+    """With a token of a person every login is theirs; what they changed in our commit stays."""
+    github.me = "maintainer"
+    publisher(pull())
+    commit = ours.git.commits[ours.git.refs[_LIVING]]
+    tree = {**ours.git.trees[commit["tree"]], "by-hand": ("100644", ours.git.blob(b"x"))}
+    amended = ours.git.commit(
+        ours.git.tree(tree), commit["parents"], commit["message"], "maintainer"
+    )
+    ours.git.refs[_LIVING] = amended
+    assert publisher.done(pull("b10002")) == [Done.COMMENTED, Done.LEFT_ALONE]
+    assert ours.git.refs[_LIVING] == amended
+
+
+@pytest.mark.parametrize("text", ["{body}\n\ncc @colleague\n", "all of it anew\n", "", None])
+def test_a_body_that_a_person_edited_is_still_ours(
+    publisher: Publisher, ours: Repository, text: str | None
+) -> None:
+    """The branch tells whose it is: it is updated, and no second one is tried."""
+    publisher(pull())
+    body = ours.pulls[1]["body"]
+    ours.pulls[1]["body"] = text.format(body=body) if text else text
+    assert publisher.done(pull("b10002")) == [Done.BRANCH, Done.PULL_UPDATED]
+    assert ours.texts(1) == []
+    assert publisher.done(pull("b10002")) == [Done.UNCHANGED]
+
+
+def test_a_note_below_the_issue_makes_no_second_one(publisher: Publisher, ours: Repository) -> None:
+    """A person may write into the issue; it stays the living one."""
+    publisher(issue())
+    ours.threads[1]["body"] += "\nI look at it on Monday.\n"
+    assert publisher.done(issue()) == [Done.UNCHANGED]
+    assert publisher.done(pull()) == [Done.BRANCH, Done.PULL_OPENED, Done.ISSUE_CLOSED]
+    assert "on Monday" in ours.threads[1]["body"]
+
+
+def test_a_push_between_look_and_update_is_kept(
+    publisher: Publisher, ours: Repository, github: FakeGitHub
+) -> None:
+    """GitHub refuses what is no fast forward; the run says who was first and what to do."""
+    publisher(pull())
+
+    def meanwhile(right: Reply) -> Reply:
+        ours.git.push(_LIVING, {"README": "by hand\n"}, "mend it", "maintainer")
+        return right
+
+    github.trouble(r"/git/trees$", meanwhile, method="POST", times=1)
+    with pytest.raises(EnvironmentFault) as fault:
+        publisher(pull("b10002"))
+    assert "somebody was there first" in fault.value.next_step
+    assert ours.git.files(ours.git.refs[_LIVING])["README"] == "by hand\n"
+    assert publisher.done(pull("b10002")) == [Done.COMMENTED, Done.LEFT_ALONE]
+
+
+def test_two_runs_at_once_leave_one_of_each(
+    publisher: Publisher, ours: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both saw nothing; the second is refused, or its issue is closed by the next run."""
+
+    def after_another(*rest: Any) -> Any:
+        monkeypatch.undo()
+        publisher(rest[0])
+        return decide(*rest)
+
+    monkeypatch.setattr(publishing, "decide", after_another)
+    with pytest.raises(EnvironmentFault, match="already exists") as fault:
+        publisher(pull())
+    assert "somebody was there first" in fault.value.next_step
+    assert _open(ours) == ([1], [])
+    assert publisher.done(pull()) == [Done.UNCHANGED]
+    monkeypatch.setattr(publishing, "decide", after_another)
+    publisher(issue())
+    publisher(issue())
+    assert [len(threads) for threads in _open(ours)] == [0, 1]
+
+
+def test_thousands_of_comments_are_read(publisher: Publisher, ours: Repository) -> None:
+    """GitHub takes 2,500 on a thread; the one that says "left alone" may be the oldest."""
+    publisher(pull())
+    ours.git.push(_LIVING, {"README": "by hand\n"}, "mend it", "maintainer")
+    publisher(pull("b10002"))
+    chatter = {"body": "+1", "user": {"login": "somebody"}}
+    ours.comments[1] += [chatter] * 2_499
+    assert publisher.done(pull("b10003")) == [Done.LEFT_ALONE]
+    assert len(ours.comments[1]) == 2_500

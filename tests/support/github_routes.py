@@ -132,7 +132,7 @@ def _commit_body(repository: Repository, oid: str) -> dict[str, Any]:
         "sha": oid,
         "author": {"login": commit["author"]},
         "committer": {"login": commit["committer"]},
-        "commit": {"message": commit["message"]},
+        "commit": {"message": commit["message"], "tree": {"sha": commit["tree"]}},
         "parents": [{"sha": parent} for parent in commit["parents"]],
     }
 
@@ -274,6 +274,9 @@ def _new_pull(
         return Reply(403, {"message": message})
     if f"refs/heads/{body['head']}" not in repository.git.refs:
         return Reply(422, {"message": "Validation Failed"})
+    for other in repository.pulls.values():
+        if (other["head"]["ref"], other["state"]) == (body["head"], "open"):
+            return Reply(422, {"message": "A pull request already exists for that branch."})
     made = fake.pull(
         f"{repository.name}#{repository.next_number}",
         body["title"],

@@ -148,8 +148,11 @@ class Forge:
             return answer
         body = answer.body if isinstance(answer.body, dict) else {}
         if body.get("errors") or not isinstance(body.get("data"), dict):
-            first = (body.get("errors") or [{}])[0]
-            said = first.get("message", "no data") if isinstance(first, dict) else "no data"
+            match body.get("errors"):
+                case [{"message": str(said)}, *_]:
+                    pass
+                case _:
+                    said = "no data"
             return Fault(FaultKind.REJECTED, f"GitHub rejected the request: {said}", None, 200)
         return replace(answer, body=body["data"])
 

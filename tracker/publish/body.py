@@ -10,7 +10,7 @@ import re
 from dataclasses import asdict, dataclass
 
 MOST_UNITS = 65_536
-_MARKER = re.compile(r"<!-- lloyal-track (\{[^<>]*\}) -->\s*\Z")
+_MARKER = re.compile(r"^<!-- lloyal-track (\{[^<>]*\}) -->[ \t\r]*$", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6} ")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _CUT = (
@@ -40,14 +40,24 @@ class Marker:
 
 
 def marker_of(body: str | None) -> Marker | None:
-    """The marker at the end of ``body``; one that stands elsewhere is quoted text, not ours."""
-    found = _MARKER.search(body or "")
-    if found is None:
+    """The last marker on a line of its own: ours is written last, whatever is quoted before it.
+
+    What a person added below it is no reason to take the thread for another's.
+    """
+    found = _MARKER.findall(body or "")
+    if not found:
         return None
     try:
-        return Marker(**json.loads(found.group(1)))
-    except (ValueError, TypeError):
+        marker = Marker(**json.loads(found[-1]))
+    except (ValueError, TypeError, RecursionError):
         return None
+    texts = asdict(marker).values()
+    return marker if all(isinstance(text, str) for text in texts) else None
+
+
+def unmarked(body: str | None) -> str:
+    """``body`` without markers."""
+    return _MARKER.sub("", body or "").rstrip()
 
 
 def units(text: str) -> int:

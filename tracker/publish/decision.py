@@ -48,7 +48,8 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the forge says. ``pulls``, ``issues``: ours, newest first, open and closed.
+    """What the forge says. ``pulls``, ``issues``: ours, newest first, open and closed. ``free``: a
+    name that no branch has.
 
     ``base_has_files``: the proposal is merged already. ``told``: heads of a branch about which a
     comment says that it was left alone.
@@ -57,6 +58,7 @@ class Seen:
     pulls: tuple[Thread, ...] = ()
     issues: tuple[Thread, ...] = ()
     branch: Branch | None = None
+    free: str = ""
     base_has_files: bool = False
     conflicting: bool = False
     told: frozenset[str] = frozenset()
@@ -66,11 +68,12 @@ class Seen:
 class Push:
     """Put ``files`` on the branch, on top of what is there and of the base; never forced.
 
-    ``onto`` None: a branch of a name that is free, from the base.
+    ``onto`` None: a new branch from the base, named ``free``.
     """
 
     files: tuple[FileChange, ...]
     onto: Branch | None
+    free: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +175,7 @@ def _pull(proposal: Proposal, seen: Seen) -> tuple[Step, ...]:
     if branch and (branch.foreign or not branch.on_base):
         branch = None
     fits = branch and branch.has_files and not (current and seen.conflicting)
-    push = () if fits else (Push(proposal.files, branch),)
+    push = () if fits else (Push(proposal.files, branch, seen.free),)
     solved = tuple(
         Close(
             issue,
@@ -253,10 +256,12 @@ def _updated(proposal: Proposal, current: Thread, *, is_pull: bool) -> tuple[Ste
         _marker(proposal),
         draft if current.marker.state != proposal.state else None,
     )
-    if current.marker.state == proposal.state:
+    before = current.marker
+    if before.state in ("", proposal.state):
+        # "": a person removed what we noted, so whether anything changed is not known.
         return (edit,)
-    before = current.marker.standing or "unknown"
-    return (edit, Say(current, f"The verdict changed: {before} → {proposal.standing}."))
+    was = before.standing or "unknown"
+    return (edit, Say(current, f"The verdict changed: {was} → {proposal.standing}."))
 
 
 def _current(threads: tuple[Thread, ...]) -> tuple[Thread | None, tuple[Thread, ...]]:

@@ -13,13 +13,21 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, assert_never
 from urllib.parse import quote
 
+import msgspec
+
 from tracker.errors import EnvironmentFault
-from tracker.evidence.base import digest
 from tracker.evidence.publish import Done, PublishStep
 from tracker.evidence.tickets import FaultKind
 from tracker.forge.answers import Answer, Fault
 from tracker.forge.client import Forge
-from tracker.publish.body import Marker, fitted, marker_of
+from tracker.publish.body import Marker, fitted, marker_of, unmarked
+from tracker.publish.branch import (
+    blob_id,
+    branch_name,
+    commit_message,
+    files_digest,
+    trailers_of,
+)
 from tracker.publish.decision import (
     NEW,
     Branch,
@@ -37,14 +45,27 @@ from tracker.publish.decision import (
     told_mark,
 )
 from tracker.publish.proposal import FileChange, Proposal
+from tracker.publish.resources import (
+    About,
+    BranchHead,
+    Comment,
+    Commit,
+    Compared,
+    Object,
+    Posted,
+    R,
+    Ref,
+    Runs,
+    Tree,
+    Viewer,
+    Workflow,
+    read,
+)
 
 LABEL = "lloyal-track"
 WORKFLOW_BOT = "github-actions[bot]"
-_BRANCH = "lloyal-track/bump"
-_WEB = "web-flow"  # GitHub itself, as the committer of a commit made through the API
-_TRAILER = re.compile(r"^Lloyal-Track-(Key|Base|Files): (\S+)$", re.MULTILINE)
-
 _NO_PULLS = "not permitted to create or approve pull requests"
+_OVERTAKEN = ("not a fast forward", "Reference already exists")
 _NEXT_STEP = {
     FaultKind.NO_NETWORK: "try again when the network is back",
     FaultKind.TOKEN_REFUSED: "renew the token in GITHUB_TOKEN",
@@ -72,6 +93,12 @@ class Place:
     pushed_at: str
     required: tuple[str, ...]
 
+    @property
+    def ours(self) -> tuple[str, ...]:
+        """Whose threads and commits are ours. The workflow's own token came before that of an app:
+        what was published with it is carried on, not published a second time."""
+        return (self.me, WORKFLOW_BOT)
+
 
 class Hub:
     """One repository, one key."""
@@ -96,20 +123,20 @@ class Hub:
                 where=self._repository,
                 next_step="export GITHUB_TOKEN=..., or sign in with `gh auth login`",
             )
-        viewer = self._forge.graphql("query { viewer { login } }", {})
-        if isinstance(viewer, Fault):
-            self._stop(viewer, "who the token belongs to")
-        about = self._got(self._at)
-        base = str(about["default_branch"])
-        branch = self._got(f"{self._at}/branches/{quote(base, safe='')}")
-        checks = (branch.get("protection") or {}).get("required_status_checks") or {}
+        asked = self._forge.graphql("query { viewer { login } }", {})
+        viewer = self._read(Viewer, asked, "who the token belongs to")
+        about = self._got(About, self._at)
+        branch = self._got(
+            BranchHead, f"{self._at}/branches/{quote(about.default_branch, safe='')}"
+        )
+        checks = branch.protection.required_status_checks if branch.protection else None
         return Place(
             repository=self._repository,
-            base=base,
-            head=str(branch["commit"]["sha"]),
-            me=str(viewer.body["viewer"]["login"]),
-            pushed_at=str(about.get("pushed_at") or ""),
-            required=tuple(checks.get("contexts") or ()),
+            base=about.default_branch,
+            head=branch.commit.sha,
+            me=viewer.viewer.login,
+            pushed_at=about.pushed_at or "",
+            required=checks.contexts if checks else (),
         )
 
     def schedule(self, workflow: str) -> tuple[str, str]:
@@ -117,11 +144,10 @@ class Hub:
         if not workflow:
             return "", ""
         path = f"{self._at}/actions/workflows/{quote(workflow)}"
-        about = self._forge.get(path)
-        runs = self._forge.get(f"{path}/runs", {"status": "success", "per_page": "1"})
-        state = about.body.get("state", "") if isinstance(about, Answer) else ""
-        newest = runs.body.get("workflow_runs") if isinstance(runs, Answer) else None
-        return (str(newest[0]["updated_at"]) if newest else ""), str(state)
+        about = self._seen_or(Workflow(), path)
+        runs = self._seen_or(Runs(), f"{path}/runs", {"status": "success", "per_page": "1"})
+        newest = runs.workflow_runs[0].updated_at if runs.workflow_runs else ""
+        return newest, about.state
 
     def seen(self, place: Place, proposal: Proposal) -> Seen:
         """What there is of the proposal's key.
@@ -129,130 +155,131 @@ class Hub:
         Raises:
             EnvironmentFault: it cannot be asked.
         """
-        names = self._branch_names(proposal.key)
+        names, free = self._branch_names(proposal.key)
         pulls = self._pulls(place, proposal.key, names)
         living = next((pull for pull in reversed(pulls) if pull.is_open), None)
         branch = self._branch(place, proposal, living.branch if living else names[-1])
         conflicting = False
         told: frozenset[str] = frozenset()
         if living:
-            details = self._got(f"{self._at}/pulls/{living.number}")
-            conflicting = details.get("mergeable") is False
+            details = self._got(Posted, f"{self._at}/pulls/{living.number}")
+            conflicting = details.mergeable is False
             if branch and branch.foreign:
-                told = self._told(living.number, place.me)
+                told = self._told(living.number, place)
         return Seen(
             pulls=pulls,
             issues=self._issues(place, proposal.key),
             branch=branch,
+            free=free,
             base_has_files=bool(proposal.files)
             and all(self._has(place.base, change) for change in proposal.files),
             conflicting=conflicting,
             told=told,
         )
 
-    def _branch_names(self, key: str) -> list[str]:
-        """The branch of the key, and numbered ones that took its place, oldest first."""
+    def _branch_names(self, key: str) -> tuple[list[str], str]:
+        """The branch of the key and numbered ones that took its place, oldest first; a free one."""
         first = branch_name(key)
-        found = self._all(f"{self._at}/git/matching-refs/heads/{first}")
-        taken = {str(ref["ref"]).removeprefix("refs/heads/") for ref in found}
+        found = self._all(Ref, f"{self._at}/git/matching-refs/heads/{first}")
+        taken = {ref.ref.removeprefix("refs/heads/") for ref in found}
         numbered = re.compile(rf"{re.escape(first)}\.(\d+)")
         numbers = sorted(int(m.group(1)) for name in taken if (m := numbered.fullmatch(name)))
-        return [first, *(f"{first}.{number}" for number in numbers)]
+        free = f"{first}.{max(numbers, default=1) + 1}" if numbers or first in taken else first
+        return [first, *(f"{first}.{number}" for number in numbers)], free
 
     def _pulls(self, place: Place, key: str, names: list[str]) -> tuple[Thread, ...]:
         owner = self._repository.partition("/")[0]
         found = [
             pull
             for name in names
-            for pull in self._all(f"{self._at}/pulls", {"state": "all", "head": f"{owner}:{name}"})
+            for pull in self._all(
+                Posted, f"{self._at}/pulls", {"state": "all", "head": f"{owner}:{name}"}
+            )
         ]
-        threads = [self._thread(pull, place.me, key) for pull in found]
+        # The branch says which key it is, even if a person wrote the whole body anew.
+        threads = [self._thread(pull, place, key, Marker(key, "", "")) for pull in found]
         ours = [thread for thread in threads if thread is not None]
         return tuple(sorted(ours, key=lambda thread: -thread.number))
 
     def _issues(self, place: Place, key: str) -> tuple[Thread, ...]:
         found = self._forge.all_pages(f"{self._at}/issues", {"state": "all", "labels": LABEL})
-        if isinstance(found, Fault):
-            if found.kind is FaultKind.ISSUES_DISABLED:
-                # Then there are none; only opening one is refused, and names the reason.
-                return ()
-            self._stop(found, "the issues")
+        if isinstance(found, Fault) and found.kind is FaultKind.ISSUES_DISABLED:
+            # Then there are none; only opening one is refused, and names the reason.
+            return ()
         threads = [
-            self._thread(issue, place.me, key) for issue in found if "pull_request" not in issue
+            self._thread(issue, place, key)
+            for issue in self._read(list[Posted], found, "the issues")
+            if issue.pull_request is None
         ]
         ours = [thread for thread in threads if thread is not None]
         return tuple(sorted(ours, key=lambda thread: -thread.number))
 
-    def _thread(self, body: Any, me: str, key: str) -> Thread | None:
+    def _thread(
+        self, posted: Posted, place: Place, key: str, unmarked: Marker | None = None
+    ) -> Thread | None:
         """A thread of ours with that key; what others opened is not ours, whatever it says."""
-        marker = marker_of(body.get("body"))
-        if marker is None or marker.key != key or _login(body) != me:
+        marker = marker_of(posted.body) or unmarked
+        if marker is None or marker.key != key or posted.login not in place.ours:
             return None
         return Thread(
-            number=int(body["number"]),
-            url=str(body["html_url"]),
-            title=str(body["title"]),
+            number=posted.number,
+            url=posted.html_url,
+            title=posted.title,
             marker=marker,
-            is_open=body["state"] == "open",
-            merged=bool(body.get("merged_at")),
-            draft=bool(body.get("draft")),
-            node=str(body.get("node_id") or ""),
-            branch=str((body.get("head") or {}).get("ref") or ""),
+            is_open=posted.state == "open",
+            merged=bool(posted.merged_at),
+            draft=bool(posted.draft),
+            node=posted.node_id,
+            branch=posted.head.ref,
         )
 
     def _branch(self, place: Place, proposal: Proposal, name: str) -> Branch | None:
-        ref = self._maybe(f"{self._at}/git/ref/heads/{name}")
+        ref = self._maybe(Ref, f"{self._at}/git/ref/heads/{name}")
         if ref is None:
             return None
-        head = str(ref["object"]["sha"])
-        newest = self._got(f"{self._at}/commits/{head}")
-        trailers = self._trailers(newest, place.me, proposal.key)
+        head = ref.object.sha
+        newest = self._got(Commit, f"{self._at}/commits/{head}")
+        trailers = trailers_of(newest, place.ours, proposal.key)
+        # The newest commit is not ours: whatever of its branch is not in the base, counts.
+        base = place.base if trailers is None else trailers.get("Base", "")
+        commits = self._compared(base, head).commits
+        foreign = [c.sha for c in commits if trailers_of(c, place.ours, proposal.key) is None]
         if trailers is None:
-            commits = self._between(place.base, head)
-            foreign = [c for c in commits if self._trailers(c, place.me, proposal.key) is None]
-            # The newest commit is not ours, even if a page did not reach it.
-            oids = [str(commit["sha"]) for commit in foreign if commit["sha"] != head]
-            return Branch(name, head, (*oids, head), has_files=False)
-        base = trailers.get("Base", "")
-        commits = self._between(base, head)
-        foreign = [c for c in commits if self._trailers(c, place.me, proposal.key) is None]
-        compared = self._maybe(f"{self._at}/compare/{quote(place.base, safe='')}...{base}")
+            # Named last, even if a page did not reach it.
+            foreign = [*(oid for oid in foreign if oid != head), head]
+            return Branch(name, head, tuple(foreign), has_files=False)
+        path = f"{self._at}/compare/{quote(place.base, safe='')}...{base}"
+        compared = self._maybe(Compared, path)
         return Branch(
             name=name,
             head=head,
-            foreign=tuple(str(commit["sha"]) for commit in foreign),
+            foreign=tuple(foreign),
             has_files=trailers.get("Files") == files_digest(proposal.files),
-            on_base=compared is not None and compared["status"] in ("identical", "behind"),
+            on_base=compared is not None and compared.status in ("identical", "behind"),
         )
 
-    def _trailers(self, commit: Any, me: str, key: str) -> dict[str, str] | None:
-        """What we noted in a commit of ours; None if it is a person's, or was amended by one."""
-        author = (commit.get("author") or {}).get("login")
-        committer = (commit.get("committer") or {}).get("login")
-        found = dict(_TRAILER.findall(commit["commit"]["message"]))
-        ours = author == me and committer in (me, _WEB) and found.get("Key") == _word(key)
-        return found if ours else None
+    def _compared(self, base: str, head: str) -> Compared:
+        return self._got(Compared, f"{self._at}/compare/{quote(base, safe='')}...{head}")
 
-    def _between(self, base: str, head: str) -> list[Any]:
-        compared = self._got(f"{self._at}/compare/{quote(base, safe='')}...{head}")
-        return list(compared["commits"])
-
-    def _told(self, number: int, me: str) -> frozenset[str]:
-        comments = self._all(f"{self._at}/issues/{number}/comments")
+    def _told(self, number: int, place: Place) -> frozenset[str]:
+        comments = self._all(Comment, f"{self._at}/issues/{number}/comments")
         mark = re.compile(told_mark("([0-9a-f]{40})"))
         return frozenset(
             head
             for comment in comments
-            if _login(comment) == me
-            for head in mark.findall(comment["body"])
+            if comment.user and comment.user.login in place.ours
+            for head in mark.findall(comment.body or "")
         )
 
     def _has(self, branch: str, change: FileChange) -> bool:
-        found = self._maybe(f"{self._at}/contents/{quote(change.path)}", {"ref": branch})
-        if not isinstance(found, dict):
+        path = f"{self._at}/contents/{quote(change.path)}"
+        answer = self._forge.get(path, {"ref": branch})
+        if isinstance(answer, Fault) and answer.kind is FaultKind.NOT_FOUND:
             return False
+        if isinstance(answer, Answer) and isinstance(answer.body, list):
+            return False  # a folder
         wanted = change.gitlink or blob_id(change.content)
-        return found.get("sha") == wanted
+        return self._read(Object, answer, path).sha == wanted
 
     # ---- what is done ---------------------------------------------------------------------------
 
@@ -293,35 +320,29 @@ class Hub:
 
     def _push(self, place: Place, proposal: Proposal, step: Push) -> str:
         onto = step.onto
-        base_tree = self._got(f"{self._at}/git/commits/{place.head}")["tree"]["sha"]
+        base_tree = self._got(Tree, f"{self._at}/git/commits/{place.head}").tree.sha
         entries = [self._entry(change) for change in step.files]
         tree = self._sent(
-            "POST", f"{self._at}/git/trees", {"base_tree": base_tree, "tree": entries}
-        )
+            Object, "POST", f"{self._at}/git/trees", {"base_tree": base_tree, "tree": entries}
+        ).sha
         parents = [place.head]
         if onto:
-            compared = self._got(f"{self._at}/compare/{onto.head}...{place.head}")
-            newer = compared["status"] not in ("identical", "behind")
+            newer = self._compared(onto.head, place.head).status not in ("identical", "behind")
             parents = [onto.head, *([place.head] if newer else [])]
-        message = (
-            f"{proposal.title}\n\n"
-            f"Lloyal-Track-Key: {_word(proposal.key)}\n"
-            f"Lloyal-Track-Base: {place.head}\n"
-            f"Lloyal-Track-Files: {files_digest(step.files)}\n"
-        )
+        message = commit_message(proposal, step.files, base=place.head, tree=tree)
         commit = self._sent(
+            Object,
             "POST",
             f"{self._at}/git/commits",
-            {"message": message, "tree": tree["sha"], "parents": parents},
-        )
+            {"message": message, "tree": tree, "parents": parents},
+        ).sha
         if onto:
             path = f"{self._at}/git/refs/heads/{onto.name}"
-            self._sent("PATCH", path, {"sha": commit["sha"], "force": False})
+            self._sent(Ref, "PATCH", path, {"sha": commit, "force": False})
             return onto.name
-        name = self._free_name(proposal.key)
-        body = {"ref": f"refs/heads/{name}", "sha": commit["sha"]}
-        self._sent("POST", f"{self._at}/git/refs", body)
-        return name
+        body = {"ref": f"refs/heads/{step.free}", "sha": commit}
+        self._sent(Ref, "POST", f"{self._at}/git/refs", body)
+        return step.free
 
     def _entry(self, change: FileChange) -> dict[str, str]:
         entry = {"path": change.path, "mode": change.mode}
@@ -329,16 +350,9 @@ class Hub:
             return {**entry, "type": "commit", "sha": change.gitlink}
         content = base64.b64encode(change.content).decode()
         blob = self._sent(
-            "POST", f"{self._at}/git/blobs", {"content": content, "encoding": "base64"}
+            Object, "POST", f"{self._at}/git/blobs", {"content": content, "encoding": "base64"}
         )
-        return {**entry, "type": "blob", "sha": blob["sha"]}
-
-    def _free_name(self, key: str) -> str:
-        names = self._branch_names(key)
-        if len(names) == 1 and self._maybe(f"{self._at}/git/ref/heads/{names[0]}") is None:
-            return names[0]
-        number = int(names[-1].rpartition(".")[2]) if len(names) > 1 else 1
-        return f"{names[0]}.{number + 1}"
+        return {**entry, "type": "blob", "sha": blob.sha}
 
     def _open_pull(self, place: Place, step: OpenPull, branch: str) -> PublishStep:
         body = {
@@ -353,18 +367,16 @@ class Hub:
         if step.draft and no_drafts:
             # Private repositories of the free plan have none.
             answer = self._forge.send("POST", f"{self._at}/pulls", {**body, "draft": False})
-        if isinstance(answer, Fault):
-            self._stop(answer, "opening the pull request")
-        return _step(Done.PULL_OPENED, answer.body)
+        return _step(Done.PULL_OPENED, self._read(Posted, answer, "opening the pull request"))
 
     def _open_issue(self, step: OpenIssue) -> PublishStep:
         body = {"title": step.title, "body": self._body(step.body, step.marker), "labels": [LABEL]}
-        return _step(Done.ISSUE_OPENED, self._sent("POST", f"{self._at}/issues", body))
+        return _step(Done.ISSUE_OPENED, self._sent(Posted, "POST", f"{self._at}/issues", body))
 
     def _edit(self, step: Edit) -> PublishStep:
         kind = "pulls" if step.is_pull else "issues"
         body = {"title": step.title, "body": self._body(step.body, step.marker)}
-        made = self._sent("PATCH", f"{self._at}/{kind}/{step.thread.number}", body)
+        made = self._sent(Posted, "PATCH", f"{self._at}/{kind}/{step.thread.number}", body)
         if step.draft is not None and step.draft is not step.thread.draft:
             name = "convertPullRequestToDraft" if step.draft else "markPullRequestReadyForReview"
             mutation = (
@@ -376,17 +388,18 @@ class Hub:
         return _step(Done.PULL_UPDATED if step.is_pull else Done.ISSUE_UPDATED, made)
 
     def _say(self, thread: Thread, text: str) -> PublishStep:
-        self._sent("POST", f"{self._at}/issues/{thread.number}/comments", {"body": text})
+        path = f"{self._at}/issues/{thread.number}/comments"
+        self._sent(Comment, "POST", path, {"body": text})
         return PublishStep(done=Done.COMMENTED, number=thread.number, url=thread.url)
 
     def _close(self, step: Close, new: str) -> PublishStep:
         number = step.thread.number
         self._say(step.thread, step.text.replace(f"#{NEW}", f"#{new}" if new else "the new one"))
-        current = self._got(f"{self._at}/issues/{number}")
-        body = re.sub(r"\s*<!-- lloyal-track \{[^<>]*\} -->\s*\Z", "", current.get("body") or "")
+        current = self._got(Posted, f"{self._at}/issues/{number}")
+        body = unmarked(current.body)
         kind = "pulls" if step.is_pull else "issues"
         change = {"state": "closed", "body": self._body(body, step.marker)}
-        made = self._sent("PATCH", f"{self._at}/{kind}/{number}", change)
+        made = self._sent(Posted, "PATCH", f"{self._at}/{kind}/{number}", change)
         return _step(Done.PULL_CLOSED if step.is_pull else Done.ISSUE_CLOSED, made)
 
     def _body(self, body: str, marker: Marker) -> str:
@@ -394,32 +407,39 @@ class Hub:
 
     # ---- asking ---------------------------------------------------------------------------------
 
-    def _got(self, path: str, query: Mapping[str, str] | None = None) -> Any:
-        answer = self._forge.get(path, query)
+    def _read(self, kind: type[R], answer: Answer | list[Any] | Fault, doing: str) -> R:
+        """What came, of the documented shape."""
         if isinstance(answer, Fault):
-            self._stop(answer, path)
-        return answer.body
+            self._stop(answer, doing)
+        try:
+            return read(kind, answer.body if isinstance(answer, Answer) else answer)
+        except msgspec.ValidationError as fault:
+            why = f"the answer is not what GitHub documents ({fault})"
+            self._stop(Fault(FaultKind.MALFORMED, why), doing)
 
-    def _maybe(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+    def _got(self, kind: type[R], path: str) -> R:
+        return self._read(kind, self._forge.get(path), path)
+
+    def _maybe(self, kind: type[R], path: str) -> R | None:
         """The resource, None if there is none."""
+        answer = self._forge.get(path)
+        if isinstance(answer, Fault) and answer.kind is FaultKind.NOT_FOUND:
+            return None
+        return self._read(kind, answer, path)
+
+    def _seen_or(self, default: R, path: str, query: Mapping[str, str] | None = None) -> R:
+        """The resource, ``default`` if it cannot be seen: not worth a failure."""
         answer = self._forge.get(path, query)
-        if isinstance(answer, Fault):
-            if answer.kind is FaultKind.NOT_FOUND:
-                return None
-            self._stop(answer, path)
-        return answer.body
+        try:
+            return read(type(default), answer.body) if isinstance(answer, Answer) else default
+        except msgspec.ValidationError:
+            return default
 
-    def _all(self, path: str, query: Mapping[str, str] | None = None) -> list[Any]:
-        items = self._forge.all_pages(path, query)
-        if isinstance(items, Fault):
-            self._stop(items, path)
-        return items
+    def _all(self, kind: type[R], path: str, query: Mapping[str, str] | None = None) -> list[R]:
+        return self._read(list[kind], self._forge.all_pages(path, query), path)  # type: ignore[valid-type]
 
-    def _sent(self, verb: str, path: str, body: Mapping[str, Any]) -> Any:
-        answer: Answer | Fault = self._forge.send(verb, path, body)
-        if isinstance(answer, Fault):
-            self._stop(answer, f"{verb} {path}")
-        return answer.body
+    def _sent(self, kind: type[R], verb: str, path: str, body: Mapping[str, Any]) -> R:
+        return self._read(kind, self._forge.send(verb, path, body), f"{verb} {path}")
 
     def _stop(self, fault: Fault, doing: str) -> NoReturn:
         next_step = _NEXT_STEP.get(fault.kind, "see the message, and run it again")
@@ -428,6 +448,8 @@ class Hub:
                 "allow it in Settings > Actions > General > Workflow permissions, or use a "
                 "token of an app or a person; the branch is pushed"
             )
+        if any(said in fault.why for said in _OVERTAKEN):
+            next_step = "somebody was there first, and what they pushed stays: run it again"
         raise EnvironmentFault(
             f"cannot publish: {fault.why}",
             where=f"{self._repository}: {doing}",
@@ -435,37 +457,8 @@ class Hub:
         )
 
 
-def _login(body: Any) -> str:
-    """Who wrote it; "" for an account that was deleted."""
-    return str((body.get("user") or {}).get("login") or "")
-
-
-def _word(key: str) -> str:
-    """A key as one word of a commit's trailer."""
-    return re.sub(r"\s+", "-", key)
-
-
-def branch_name(key: str) -> str:
-    """The living branch of a key; keys of other configurations get a suffix."""
-    suffix = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-").lower()
-    return _BRANCH if suffix in ("", "default") else f"{_BRANCH}-{suffix}"
-
-
-def files_digest(files: Sequence[FileChange]) -> str:
-    """Of what a branch shall change."""
-    return digest([change.meaning for change in files])
-
-
-def blob_id(content: bytes) -> str:
-    """The id that git gives a file with that content."""
-    import hashlib
-
-    head = b"blob %d\0" % len(content)
-    return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
-
-
-def _step(done: Done, body: Any) -> PublishStep:
-    return PublishStep(done=done, number=int(body["number"]), url=str(body["html_url"]))
+def _step(done: Done, posted: Posted) -> PublishStep:
+    return PublishStep(done=done, number=posted.number, url=posted.html_url)
 
 
 def _left(step: LeaveAlone | Nothing, done: Done) -> PublishStep:
