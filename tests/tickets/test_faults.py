@@ -7,6 +7,7 @@ date stay, it never reads as "nothing new", and the state file can be read after
 from __future__ import annotations
 
 import gzip
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import github_fake
 from tests.support.github_fake import FakeGitHub, Reply
 from tests.tickets.conftest import Poll
 from tracker.evidence.tickets import FaultKind, TicketOutcome
@@ -368,3 +370,82 @@ def test_a_compressed_answer_is_read(github: FakeGitHub, poll: Poll) -> None:
 
     github.trouble(_THREAD, compressed)
     assert poll("up/core#2").tickets[0].outcome is TicketOutcome.POLLED
+
+
+def test_a_304_with_another_validator_does_not_vouch_for_old_facts(
+    github: FakeGitHub, poll: Poll
+) -> None:
+    """A cache in between says "not modified" and names the newest ETag: the next poll sees it."""
+    github.issue("up/core#2")
+    poll("up/core#2")
+    github.close("up/core#2")
+
+    def confused(right: Reply) -> Reply:
+        return Reply(304, b"", {"ETag": right.headers["ETag"]})
+
+    github.trouble(_THREAD, confused, times=1)
+    poll("up/core#2", day=8)
+    assert poll("up/core#2", day=15).tickets[0].changes == ("open -> closed (completed)",)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("form", ["{}/repos/up/core/issues/2", "//{}/x", "@{}/x", "https:{}/x"])
+def test_a_token_goes_to_no_other_host(
+    github: FakeGitHub, poll: Poll, three: tuple[str, str, str], status: int, form: str
+) -> None:
+    """A redirect, or a next page, of whatever form: nothing is asked of the host it names."""
+    with github_fake.serving() as other:
+        other.issue("up/core#2", "of another host")
+        there = other.url if form.startswith("{") else other.url.partition("//")[2]
+        location = form.format(there).replace("127.0.0.1", "localhost")
+        github.trouble(_THREAD, Reply(status, {}, {"Location": location}))
+        pages = {"Link": f'<{other.url}/repos/up/core/issues/3/timeline?page=2>; rel="next"'}
+        github.trouble(r"/issues/3/timeline\?page=1", Reply(200, [], pages))
+        document = poll(*three, day=8)
+        assert other.requests == []
+    assert document.tickets[1].fault is FaultKind.REDIRECTED_AWAY or status == 301
+    assert document.tickets[1].outcome is not TicketOutcome.POLLED
+    assert document.tickets[2].outcome is TicketOutcome.POLLED
+
+
+def test_a_library_says_nothing_of_its_own(
+    github: FakeGitHub, poll: Poll, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """PyGithub would write each address that it is sent to, as it came, to the terminal."""
+    records: list[logging.LogRecord] = []
+    listening = logging.Handler()
+    listening.emit = records.append  # type: ignore[method-assign, assignment]
+    github.issue("old/core#1")
+    github.rename("old/core", "new/core")
+    logging.getLogger("github").addHandler(listening)
+    try:
+        poll("old/core#1")
+    finally:
+        logging.getLogger("github").removeHandler(listening)
+    assert records == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_clock_that_goes_back_does_not_keep_old_news(
+    github: FakeGitHub, poll: Poll, three: tuple[str, str, str]
+) -> None:
+    """What is dated in the future was not asked a moment ago."""
+    poll(*three, day=20)
+    github.event(three[0], "reopened")
+    github.repository("up/core").threads[1] |= {"state": "open", "state_reason": None}
+    document = poll(*three, day=8, reuse_s=1e9)
+    assert document.tickets[0].changes == ("closed (completed) -> open",)
+
+
+def test_another_pull_request_is_not_taken_for_the_one_asked(
+    github: FakeGitHub, poll: Poll
+) -> None:
+    """The answer about a closing pull request is about another: nothing is concluded from it."""
+    github.issue("up/core#2")
+    github.pull("up/core#9", "the fix")
+    github.refers("up/core#9", "up/core#2", body="Fixes #2")
+    other = github.pull("up/core#8", "another", state="closed", merged_at="2026-11-01")
+    github.trouble(r"/pulls/9$", Reply(200, other))
+    (ticket,) = poll("up/core#2").tickets
+    assert ticket.fault is FaultKind.MALFORMED
+    assert "up/core#8 came instead of up/core#9" in ticket.why

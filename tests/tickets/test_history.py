@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import repos
-from tests.support.github_fake import FakeGitHub
+from tests.support.github_fake import FakeGitHub, Reply
 from tracker import tickets
 from tracker.config import TicketTable
 from tracker.evidence.tickets import Resolution, TicketResult
@@ -17,6 +17,7 @@ from tracker.evidence.watch import Span
 from tracker.git.repository import Repository
 from tracker.tickets.history import LocalHistory, mention_pattern
 from tracker.tickets.keys import parse
+from tracker.tickets.reading import MOST_LINKED
 
 _SLOT = "int find_slot(int n) {\n    return n;\n}\n"
 _RANKED = "int find_slot(int n) {\n    int rank = rank_of(n);\n    return rank;\n}\n"
@@ -292,3 +293,30 @@ def test_a_bare_number_means_no_thread_of_another_repository() -> None:
     pattern = mention_pattern([parse("down/core#12")], "up/core")
     assert pattern.search("fix (#12)") is None
     assert pattern.search("fix down/core#12") is not None
+
+
+@pytest.mark.parametrize("status", [403, 404, 410, 451])
+def test_a_fix_that_cannot_be_seen_is_not_missing(
+    github: FakeGitHub, repository: Repository, upstream: _Upstream, status: int
+) -> None:
+    """A pull request says that it closes the issue and is not shown to us: unknown, not "none"."""
+    github.issue("up/core#1")
+    github.pull("up/core#26", state="closed", merged_at="2026-11-01")
+    github.refers("up/core#26", "up/core#1", body="Fixes #1")
+    github.close("up/core#1", "completed")
+    github.trouble(r"/pulls/26", Reply(status, {"message": "not for you"}))
+    result = _judged(github, repository, upstream, "up/core#1")
+    assert result.resolution is Resolution.UNKNOWN
+    assert result.resolution_why == "closed; not to be seen: up/core#26, which closes it"
+
+
+def test_the_fix_that_is_one_too_many_is_not_missing(
+    github: FakeGitHub, repository: Repository, upstream: _Upstream
+) -> None:
+    """Only so many pull requests are read; whether a further one fixed it is unknown."""
+    github.issue("up/core#1")
+    for number in range(100, 101 + MOST_LINKED):
+        github.pull(f"up/core#{number}", state="closed")
+        github.refers(f"up/core#{number}", "up/core#1", body="Fixes #1")
+    github.close("up/core#1", "completed")
+    assert _judged(github, repository, upstream, "up/core#1").resolution is Resolution.UNKNOWN

@@ -7,13 +7,14 @@ requests and redirects (API version 2022-11-28).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
 
 from tracker.evidence.tickets import FaultKind
 
@@ -108,7 +109,8 @@ def _parsed(text: str) -> tuple[Any, bool]:
     if not text.strip():
         return None, True
     try:
-        return json.loads(text), True
+        # Half of a surrogate pair is in no text that can be written down again, so it is refused.
+        return msgspec.json.decode(text), True
     except (ValueError, RecursionError):
         return None, False
 

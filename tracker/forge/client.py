@@ -8,6 +8,7 @@ is tried twice, one that writes never; after a failure that will hit all request
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
@@ -28,6 +29,9 @@ from tracker.forge.answers import Answer, Fault, judge
 from tracker.progress import SILENT, Progress
 
 T = TypeVar("T")
+
+# PyGithub writes addresses that a server gave it to stderr, one line for each redirect.
+logging.getLogger(github.__name__).setLevel(logging.CRITICAL)
 
 # A page of 100 is the most that the API gives.
 PER_PAGE = 100
@@ -131,8 +135,10 @@ class Forge:
             if not isinstance(answer.body, list):
                 return Fault(FaultKind.MALFORMED, "a list was expected, something else came")
             items += answer.body
-            if answer.following is None or answer.following == following:
+            if answer.following is None:
                 return items
+            if answer.following == following:
+                return Fault(FaultKind.MALFORMED, "the next page is the same one")
             following = answer.following
         return Fault(FaultKind.MALFORMED, f"more than {_MOST_PAGES} pages")
 
@@ -245,7 +251,8 @@ class Forge:
             if status not in _REDIRECTS or verb != "GET":
                 return status, got, text
             api, away = urlsplit(self.access.api_url), urlsplit(location)
-            if not location or (away.netloc and away.netloc != api.netloc):
+            same_host = away.netloc in ("", api.netloc)
+            if not same_host or not away.path.startswith(f"{api.path}/"):
                 return Fault(
                     FaultKind.REDIRECTED_AWAY, "the answer leads to another host", status=status
                 )

@@ -3,21 +3,23 @@
 Facts are kept per resource beside its validator, so that "not modified" can stand for any of them.
 No text of upstream is kept but titles and labels; of a diff only paths and digests.
 
-Every function named ``*_facts`` raises ``KeyError``, ``TypeError``, ``ValueError`` or
-``AttributeError`` for a body that is not what the API documents.
+Every function named ``*_facts`` raises ``ValueError`` for a body of another shape than documented.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
+
+import msgspec
 
 from tracker.evidence.base import Value
 from tracker.evidence.tickets import TicketState
 from tracker.tickets import keys
 from tracker.tickets.keys import Key
+from tracker.tickets.resources import Account, Event, File, Issue, Pull
 
 _TELLING = 12  # characters that are no white space
 _MAINTAINERS = ("OWNER", "MEMBER", "COLLABORATOR")
@@ -102,82 +104,74 @@ Facts = IssueFacts | TimelineFacts | PullFacts | FilesFacts
 
 def issue_facts(body: Any, _more: bool) -> IssueFacts:
     """``GET /repos/{owner}/{repo}/issues/{number}``."""
-    pull = body.get("pull_request")
-    merged = bool(pull.get("merged_at")) if pull else None
+    issue = msgspec.convert(body, Issue)
+    pull = issue.pull_request
     return IssueFacts(
-        key=str(Key(keys.of_api_url(body["repository_url"]), int(body["number"]))),
+        key=str(Key(keys.of_api_url(issue.repository_url), issue.number)),
         kind="pull" if pull else "issue",
-        title=str(body["title"]),
-        state=_state(body["state"]),
-        state_reason=None if pull or body["state"] == "open" else _reason(body),
-        labels=tuple(sorted(label["name"] for label in body["labels"])),
-        updated_at=str(body["updated_at"]),
-        assigned=bool(body["assignees"]),
-        merged=merged,
+        title=issue.title,
+        state=issue.state,
+        state_reason=None if pull or issue.state == "open" else _reason(issue),
+        labels=tuple(sorted(label.name for label in issue.labels)),
+        updated_at=issue.updated_at,
+        assigned=bool(issue.assignees),
+        merged=bool(pull.merged_at) if pull else None,
     )
 
 
-def _reason(body: Any) -> str:
+def _reason(issue: Issue) -> str:
     """completed, not_planned, duplicate; "unknown" where upstream gave none or a new one."""
-    reason = body.get("state_reason")
+    reason = issue.state_reason
     return reason if reason in ("completed", "not_planned", "duplicate") else "unknown"
-
-
-def _state(text: Any) -> Literal["open", "closed"]:
-    if text not in ("open", "closed"):
-        raise ValueError(text)
-    return "open" if text == "open" else "closed"
 
 
 def timeline_facts(body: Any, more: bool, *, about: Key) -> TimelineFacts:
     """``GET /repos/{owner}/{repo}/issues/{number}/timeline``, one page."""
-    if not isinstance(body, list):
-        raise TypeError("timeline")
+    events = msgspec.convert(body, tuple[Event, ...])
     closed_by: str | None = None
     reset = False
-    for event in body:
-        if event["event"] in ("closed", "reopened", "merged"):
+    for event in events:
+        if event.event in ("closed", "reopened", "merged"):
             reset = True
-            closed_by = _own_commit(event, about) if event["event"] != "reopened" else None
+            closed_by = _own_commit(event, about) if event.event != "reopened" else None
     return TimelineFacts(
-        count=len(body),
+        count=len(events),
         more=more,
-        maintainer=any(_by_maintainer(event) for event in body),
-        pulls=tuple(_cross_references(body, about)),
+        maintainer=any(_by_maintainer(event) for event in events),
+        pulls=tuple(_cross_references(events, about)),
         reset=reset,
         closed_by=closed_by,
     )
 
 
-def _own_commit(event: Any, about: Key) -> str | None:
+def _own_commit(event: Event, about: Key) -> str | None:
     """The commit of the event, unless it is another repository's (a fork's)."""
-    commit = event.get("commit_id")
-    url = (event.get("commit_url") or "").casefold()
-    return commit if commit and f"/repos/{about.repository}/".casefold() in url else None
+    url = (event.commit_url or "").casefold()
+    return event.commit_id if f"/repos/{about.repository}/".casefold() in url else None
 
 
-def _by_maintainer(event: Any) -> bool:
+def _by_maintainer(event: Event) -> bool:
     """A comment or review by an owner, member or collaborator who is not a bot."""
-    if event["event"] not in ("commented", "reviewed"):
+    if event.event not in ("commented", "reviewed"):
         return False
-    author = event.get("user") or event.get("actor") or {}
-    bot = author.get("type") == "Bot" or str(author.get("login", "")).endswith("[bot]")
-    return event.get("author_association") in _MAINTAINERS and not bot
+    author = event.user or event.actor or Account()
+    bot = author.type == "Bot" or author.login.endswith("[bot]")
+    return event.author_association in _MAINTAINERS and not bot
 
 
-def _cross_references(body: Any, about: Key) -> Iterator[CrossReference]:
+def _cross_references(events: Iterable[Event], about: Key) -> Iterator[CrossReference]:
     """Pull requests of the same owner, or of anybody who says that they close it."""
-    for event in body:
-        source = (event.get("source") or {}).get("issue") or {}
-        if event["event"] != "cross-referenced" or not source.get("pull_request"):
+    for event in events:
+        thread = event.source.issue if event.source else None
+        if event.event != "cross-referenced" or thread is None or thread.pull_request is None:
             continue
-        key = Key(keys.of_api_url(source["repository_url"]), int(source["number"]))
-        closing = closes(str(source.get("body") or ""), about, said_in=key.repository)
+        key = Key(keys.of_api_url(thread.repository_url), thread.number)
+        closing = closes(thread.body or "", about, said_in=key.repository)
         same_owner = key.repository.partition("/")[0].casefold() == (
             about.repository.partition("/")[0].casefold()
         )
         if (same_owner or closing) and not key.same(about):
-            yield CrossReference(key=str(key), title=str(source["title"]), closing=closing)
+            yield CrossReference(key=str(key), title=thread.title, closing=closing)
 
 
 def closes(text: str, about: Key, *, said_in: str) -> bool:
@@ -192,25 +186,24 @@ def closes(text: str, about: Key, *, said_in: str) -> bool:
 
 def pull_facts(body: Any, _more: bool) -> PullFacts:
     """``GET /repos/{owner}/{repo}/pulls/{number}``."""
-    merged = bool(body.get("merged_at"))
+    pull = msgspec.convert(body, Pull)
+    merged = bool(pull.merged_at)
     return PullFacts(
-        key=str(Key(keys.of_api_url(body["url"]), int(body["number"]))),
-        title=str(body["title"]),
-        state=_state(body["state"]),
+        key=str(Key(keys.of_api_url(pull.url), pull.number)),
+        title=pull.title,
+        state=pull.state,
         merged=merged,
-        # Of an open one this is a trial merge that is in no branch.
-        merge_commit=(body.get("merge_commit_sha") or None) if merged else None,
+        merge_commit=pull.merge_commit_sha if merged else None,
     )
 
 
 def files_facts(body: Any, more: bool) -> FilesFacts:
     """``GET /repos/{owner}/{repo}/pulls/{number}/files``, one page."""
-    if not isinstance(body, list):
-        raise TypeError("files")
+    files = msgspec.convert(body, tuple[File, ...])
     return FilesFacts(
-        count=len(body),
+        count=len(files),
         more=more,
-        files=tuple(changed_file(str(file["filename"]), file.get("patch") or "") for file in body),
+        files=tuple(changed_file(file.filename, file.patch or "") for file in files),
     )
 
 

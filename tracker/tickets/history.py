@@ -73,6 +73,10 @@ class LocalHistory:
         own = pulls[0] if state.kind == "pull" else None
         fixes = self._fixes(state, own, pulls)
         resolution, why = _resolution(state, own, fixes, pulls, watching=bool(self.ours))
+        if read.unseen and resolution in (Resolution.NO_FIX, Resolution.MERGED_NOT_OURS):
+            # Both say that nothing else fixed it, and that was not seen.
+            resolution = Resolution.UNKNOWN
+            why = f"closed; not to be seen: {', '.join(read.unseen)}, which closes it"
         best = _best(fixes)
         return replace(
             result,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_KEY = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)#([1-9][0-9]*)")
-_API = re.compile(r"/repos/([^/]+/[^/]+)(?:/(?:issues|pulls)/([1-9][0-9]*))?$")
+# Some logins have a "_": those that a company manages.
+_REPOSITORY = r"[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+"
+_KEY = re.compile(rf"({_REPOSITORY})#([1-9][0-9]*)")
+_API = re.compile(rf"/repos/({_REPOSITORY})(?:/(?:issues|pulls)/[1-9][0-9]*)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ def parse(text: str) -> Key:
     """
     found = _KEY.fullmatch(text)
     if found is None:
-        raise ValueError(text)
+        raise ValueError(f"{text[:80]!r} is no owner/repo#number")
     return Key(found.group(1), int(found.group(2)))
 
 
@@ -47,5 +49,5 @@ def of_api_url(url: str) -> str:
     """
     found = _API.search(url)
     if found is None:
-        raise ValueError(url)
+        raise ValueError("not the address of a repository or of a thread")
     return found.group(1)

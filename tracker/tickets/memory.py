@@ -6,6 +6,7 @@ as it is: what a human or a newer version wrote there is not ours to lose.
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -14,8 +15,12 @@ import msgspec
 from tracker.bundled import bundled
 from tracker.evidence.base import Value
 from tracker.evidence.tickets import TicketState
-from tracker.statedir import write_whole
-from tracker.tickets.facts import Facts
+from tracker.statedir import sweep_leavings, write_whole
+from tracker.tickets import keys
+from tracker.tickets.facts import Facts, IssueFacts, PullFacts, TimelineFacts
+
+# How a state is dated.
+STAMP = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Kept(Value, frozen=True, kw_only=True):
@@ -48,15 +53,41 @@ class Memory(Value, frozen=True, kw_only=True, rename={"schema_": "schema"}):
 def read(file: Path) -> Memory | str:
     """What is remembered, or why the file cannot be used. No file: nothing is remembered."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Memory)
+        return _checked(msgspec.json.decode(file.read_bytes(), type=Memory))
     except FileNotFoundError:
         return Memory()
     except msgspec.ValidationError as fault:
         return f"it is of another version, or damaged ({fault})"
     except msgspec.DecodeError as fault:
         return f"it is not valid JSON ({fault})"
+    except (ValueError, RecursionError) as fault:
+        return f"it is damaged ({fault})"
     except OSError as fault:
         return fault.strerror or str(fault)
+
+
+def _checked(memory: Memory) -> Memory:
+    """``memory``, in which every name and date is one: whoever reads it later need not ask.
+
+    Raises:
+        ValueError: one is not.
+    """
+    for ticket in memory.tickets.values():
+        _check(ticket)
+    return memory
+
+
+def _check(ticket: Remembered) -> None:
+    states = [state for state in (ticket.state, ticket.previous) if state]
+    facts = [kept.facts for kept in ticket.resources.values()]
+    names = [ticket.canonical] if ticket.canonical else []
+    names += [name for state in states for name in (*state.linked, *state.closing)]
+    names += [fact.key for fact in facts if isinstance(fact, IssueFacts | PullFacts)]
+    names += [pull.key for fact in facts if isinstance(fact, TimelineFacts) for pull in fact.pulls]
+    for name in names:
+        keys.parse(name)
+    for state in states:
+        datetime.strptime(state.polled_at, STAMP)
 
 
 def shipped() -> Memory:
@@ -78,4 +109,5 @@ def write(file: Path, memory: Memory) -> None:
             return
     except OSError:
         pass
+    sweep_leavings(file)
     write_whole(file, content)

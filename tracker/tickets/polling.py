@@ -27,7 +27,6 @@ from tracker.tickets.keys import Key
 from tracker.tickets.memory import Memory, Remembered
 from tracker.tickets.reading import FromMemory, Read, Reader, Transferred
 
-_STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _NEWS = (TicketOutcome.POLLED, TicketOutcome.UNCHANGED)
 _OUTCOME_OF = {
     FaultKind.NOT_FOUND: TicketOutcome.GONE,
@@ -94,7 +93,7 @@ def poll(
     pacing = {} if sleep is None else {"sleep": sleep}
     forge = Forge(access or from_environment(), bounds=bounds, progress=progress, **pacing)
     moment = now().astimezone(UTC)
-    reader = Reader(forge, moment.strftime(_STAMP))
+    reader = Reader(forge, moment.strftime(memory.STAMP))
     after = dict(own)
     results: list[TicketResult] = []
     for done, table in enumerate(tables):
@@ -126,7 +125,7 @@ def _remembered(
     """What was read a moment ago, if it is complete; its date stays."""
     if old.state is None or old.state.origin == "reported":
         return None
-    age = moment - datetime.strptime(old.state.polled_at, _STAMP).replace(tzinfo=UTC)
+    age = moment - datetime.strptime(old.state.polled_at, memory.STAMP).replace(tzinfo=UTC)
     if not 0 <= age.total_seconds() < reuse_s:
         return None
     read = Reader(FromMemory(), old.state.polled_at).ticket(keys.parse(table.key), old)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
+from msgspec.structs import replace
+
 from tracker.evidence.tickets import FaultKind, TicketState
 from tracker.forge.access import Access
 from tracker.forge.answers import Answer, Fault
@@ -52,8 +54,8 @@ class Read:
     """A ticket that was read completely.
 
     ``pulls``: the pull requests that refer to it, closing ones first; for a pull request itself,
-    it is the first. ``files``: what the deciding ones change, by key. ``unread``: how many that
-    refer to it were not read.
+    it is the first. ``files``: what the deciding ones change, by key. ``unseen``: those that say
+    they close it and were not read.
     """
 
     key: Key
@@ -61,7 +63,7 @@ class Read:
     pulls: tuple[PullFacts, ...]
     files: dict[str, tuple[ChangedFile, ...]]
     resources: dict[str, Kept]
-    unread: int = 0
+    unseen: tuple[str, ...] = ()
 
 
 class Asked(Protocol):
@@ -170,7 +172,7 @@ class Reader:
             return _part(issue, "timeline", timeline)
         own: PullFacts | None = None
         if issue.kind == "pull":
-            asked = resources.one(PullFacts, _path(key, "pulls"), pull_facts)
+            asked = self._pull(key, resources)
             if isinstance(asked, Fault):
                 return _part(issue, "pull request", asked)
             own = asked
@@ -196,7 +198,7 @@ class Reader:
             pulls=pulls,
             files=files,
             resources=resources.used,
-            unread=len(state.linked) - len(linked),
+            unseen=tuple(key for key in state.closing if key not in {p.key for p in pulls}),
         )
 
     def _linked(self, state: TicketState, resources: _Resources) -> tuple[PullFacts, ...] | Fault:
@@ -207,12 +209,21 @@ class Reader:
         pulls: list[PullFacts] = []
         wanted = sorted(state.linked, key=lambda linked: linked not in state.closing)
         for linked in wanted[:MOST_LINKED]:
-            pull = resources.one(PullFacts, _path(keys.parse(linked), "pulls"), pull_facts)
+            pull = self._pull(keys.parse(linked), resources)
             if isinstance(pull, PullFacts):
                 pulls.append(pull)
             elif pull.kind not in _UNSEEN:
                 return pull
         return tuple(pulls)
+
+    def _pull(self, key: Key, resources: _Resources) -> PullFacts | Fault:
+        """A pull request, under the name by which it was asked for."""
+        pull = resources.one(PullFacts, _path(key, "pulls"), pull_facts)
+        if isinstance(pull, Fault):
+            return pull
+        if keys.parse(pull.key).number != key.number:
+            return Fault(FaultKind.MALFORMED, f"{pull.key} came instead of {key}")
+        return replace(pull, key=str(key))
 
 
 def _part(issue: IssueFacts, part: str, fault: Fault) -> Fault:
@@ -246,13 +257,15 @@ class _Resources:
         if isinstance(answer, Fault):
             return answer
         if answer.not_modified and before and isinstance(before.facts, kind):
-            # A 304 need not repeat the validator: the old one still holds.
-            self.used[name] = Kept(etag=answer.etag or before.etag, facts=before.facts)
+            # The facts came under the old validator. A 304 need not repeat it, and one that names
+            # another would keep these facts under a validator that they never had.
+            self.used[name] = before
             return before.facts
         try:
             facts = facts_of(answer.body, answer.following is not None)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return Fault(FaultKind.MALFORMED, "the answer is not what GitHub documents")
+        except ValueError as fault:
+            why = f"the answer is not what GitHub documents ({fault})"
+            return Fault(FaultKind.MALFORMED, why)
         self.used[name] = Kept(etag=answer.etag, facts=facts)
         return facts
 
