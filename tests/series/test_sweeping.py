@@ -162,6 +162,27 @@ def test_a_function_is_followed_into_another_file_as_a_rebase_does(tmp_path: Pat
     ]
 
 
+_ADDED = diff({}, {"dir/sub/new": "mine\n"})
+
+
+@pytest.mark.parametrize("mode", ["100644", "120000"])
+def test_a_folder_that_turns_into_something_else_is_noticed(tmp_path: Path, mode: str) -> None:
+    """A patch that only adds a file touches no file of upstream's, but needs its folder."""
+    other: File = (mode, b"elsewhere")
+    steps: list[dict[str, File]] = [
+        {"dir/sub/old": "1\n", "dir/old": "1\n"},
+        {"dir/sub/old": "2\n"},
+        {"dir/sub/old": None, "dir/sub": other},
+        {"c": "x\n"},
+        {"dir/sub": None, "dir/old": None, "dir": other},
+        {"dir": None, "dir/sub/old": "1\n"},
+        {"dir/sub/old": None},
+    ]
+    ids = build(tmp_path / "up", steps)
+    answers = _agree(tmp_path, ids, read_series(series_of(tmp_path / "p", _ADDED)))
+    assert answers == [*["unchanged"] * 2, *["conflict"] * 3, *["unchanged"] * 2]
+
+
 def test_the_commit_that_moves_the_definition_is_the_break(tmp_path: Path) -> None:
     """It touches no file of the series, and is named all the same."""
     steps = [

@@ -60,6 +60,12 @@ def leads_to(repository: Repository, older: str, newer: str) -> bool:
     return asked.code == 0
 
 
+def commits_of(repository: Repository, from_: str, to: str, *, merges: bool = False) -> list[str]:
+    """The ids of the first-parent commits of ``from_..to``; ``merges``: of merged branches too."""
+    line = [] if merges else ["--first-parent"]
+    return repository.git(["rev-list", *line, f"{from_}..{to}"]).stdout.decode("ascii").split()
+
+
 def list_range(
     repository: Repository,
     from_: str,

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.series.engine import Engine, Target
-from tracker.series.history import Revision, refuse_another_line
+from tracker.series.history import Revision, commits_of, refuse_another_line
 from tracker.series.mentions import Definers, Mentions, blobs_with
 from tracker.series.renames import Move, Trail, moves_of
-from tracker.series.trees import Slot, Tree, read_tree, with_parents
+from tracker.series.trees import Slot, Tree, not_folders_everywhere, read_tree, with_parents
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ def places_of(
         UsageError: the start is not on the first-parent line that leads to the end.
     """
     trail = Trail(repository, engine.quarantine, start, end, merges=merges)
-    steps = trail.walk(engine.paths | _absent_folders(engine, repository.tree(start)))
+    folders = _unsteady_folders(engine, repository, start, end, merges=merges)
+    steps = trail.walk(engine.paths | folders)
     refuse_another_line([revision for revision, _moves in steps], start, end)
     reader = _Reader(repository, engine, start)
     forks: dict[str, Place] = {}
@@ -165,18 +166,19 @@ class _Reader:
         return self._contents[commit]
 
 
-def _absent_folders(engine: Engine, tree: str) -> set[str]:
-    """Folders that added files need and the pin lacks: a file could come to stand there.
+def _unsteady_folders(
+    engine: Engine, repository: Repository, start: str, end: str, *, merges: bool
+) -> set[str]:
+    """Folders that added files need and that some revision lacks: a file may stand there instead.
 
-    Those that are there must not be asked for: every commit below them would be listed.
+    The others must not be asked for: every commit below them would be listed.
     """
     added = {path for path in engine.paths if engine.pin.get(path) is None}
     folders = set(with_parents(added)) - added
     if not folders:
         return set()
-    args = ["ls-tree", "-d", "-z", "--name-only", tree, "--"]
-    there = engine.quarantine.git([*args, *sorted(folders)]).stdout.split(b"\0")
-    return folders - {name.decode("utf-8", "surrogateescape") for name in there}
+    commits = [start, *commits_of(repository, start, end, merges=merges)]
+    return not_folders_everywhere(engine.quarantine, commits, folders)
 
 
 def _with_needs(engine: Engine, places: Sequence[Place], mentions: Mentions) -> list[Place]:

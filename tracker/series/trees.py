@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -66,6 +67,21 @@ def read_tree(quarantine: Quarantine, tree: str, paths: Iterable[str]) -> Tree:
     """``paths`` of ``tree``, in one call."""
     found = quarantine.entries(tree, with_parents(paths))
     return Tree({path: Slot(mode, oid) for path, (mode, oid) in found.items()})
+
+
+def not_folders_everywhere(
+    quarantine: Quarantine, commits: Sequence[str], paths: Collection[str]
+) -> set[str]:
+    """Those of ``paths`` that are no folder in the tree of at least one commit; in one call.
+
+    A name with a line break cannot be asked for, and counts as one of them.
+    """
+    asked = [(commit, path) for path in paths if "\n" not in path for commit in commits]
+    lines = b"".join(os.fsencode(f"{commit}:{path}\n") for commit, path in asked)
+    args = ["cat-file", "--batch-check=%(objecttype)", "--buffer"]
+    types = quarantine.git(args, stdin=lines).stdout.split(b"\n")[:-1]
+    found = {path for (_, path), type_ in zip(asked, types, strict=True) if type_ != b"tree"}
+    return found | {path for path in paths if "\n" in path}
 
 
 def written(quarantine: Quarantine, base: str, tree: Tree) -> str:
