@@ -21,7 +21,7 @@ bump: $(READY) ## the main job on real upstream code: move the pin if the eviden
 	$(BIN)/lloyal-track --config archives.toml bump --to master
 
 test: lint ## everything: the fast gate and all tests, native ones included
-	$(PYTEST) -n $(JOBS) --dist loadgroup -m "not browser"
+	$(PYTEST) -n $(JOBS) -m "not browser"
 
 test-browser: $(READY) ## the report in a headless Chromium, installed by apt if there is none
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
@@ -31,7 +31,7 @@ test-browser: $(READY) ## the report in a headless Chromium, installed by apt if
 	$(PYTEST) -m browser
 
 check: lint ## the fast gate: format, lint, types, import contract, workflows, fast tests
-	$(PYTEST) -n $(JOBS) --dist loadgroup -m "not native and not archives and not browser"
+	$(PYTEST) -n $(JOBS) -m "not native and not archives and not browser"
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

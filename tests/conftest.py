@@ -1,8 +1,8 @@
 """Seals every test off from this machine: its user, its git, its tokens.
 
-Only two things of the user are let in: downloads and built cores (or each test run would download
-and compile again), but no kept verdict (or a test would not run its check); and the settings of pip
-(or a download would go to an index that this machine does not reach).
+Only two things of the user are let in: downloads, built cores and check programs (or each test run
+would download and compile again), but no kept verdict (or a test would not run its check); and the
+settings of pip (or a download would go to an index that this machine does not reach).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+
+from tests.support.real_cores import Cores, real_cores
 
 _FOREIGN = ("GIT_", "GITHUB_", "GH_", "ACTIONS_", "LLOYAL_TRACK_", "SSH_")
 _XDG = ("CONFIG", "DATA", "STATE", "CACHE", "RUNTIME")
@@ -43,7 +45,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             environment.setenv("PIP_CONFIG_FILE", str(pip_settings))
         sealed_cache = Path(platformdirs.user_cache_dir("lloyal-track", appauthor=False))
         sealed_cache.mkdir(parents=True, exist_ok=True)
-        for name in ("archives", "cores"):
+        for name in ("archives", "cores", "programs"):
             (cache / name).mkdir(parents=True, exist_ok=True)
             (sealed_cache / name).symlink_to(cache / name, target_is_directory=True)
         yield home
@@ -57,6 +59,18 @@ def _pip_settings() -> Path | None:
         if file.expanduser().is_file():
             return file.expanduser()
     return None
+
+
+@pytest.fixture(scope="session")
+def core_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state that ``cores`` came out of."""
+    return tmp_path_factory.mktemp("cores")
+
+
+@pytest.fixture(scope="session")
+def cores(core_folder: Path) -> Cores:
+    """The newest archive's core, without and with the patches."""
+    return real_cores(core_folder)
 
 
 @pytest.fixture

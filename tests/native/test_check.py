@@ -9,20 +9,18 @@ from pathlib import Path
 import pytest
 
 from tests.support import check_program
-from tests.support.real_cores import real_cores
+from tests.support.real_cores import Cores
 from tracker.config import CheckTable
 from tracker.errors import ConfigError
-from tracker.evidence.build import Variant
 from tracker.evidence.check import CheckRow
 from tracker.evidence.verdict import Verdict
 from tracker.native.check import check, real_subject, tiny_subjects
-from tracker.native.core import BuiltCore, Compiler
+from tracker.native.core import Compiler
 from tracker.native.models import tiny_model
 from tracker.native.plan import Run, Subject
 from tracker.native.probe import Limits
 from tracker.native.serving import picture
 
-Cores = dict[Variant, BuiltCore]
 TABLE = CheckTable()
 
 
@@ -57,11 +55,6 @@ def test_a_real_model_without_a_projector_has_no_mtmd_runs() -> None:
     through = [run for run in pictured.runs if run.geometry == "mtmd"]
     assert through
     assert all(run.warns is None and run.scenario != "parity" for run in through)
-
-
-@pytest.fixture(scope="module")
-def cores(tmp_path_factory: pytest.TempPathFactory) -> Cores:
-    return real_cores(tmp_path_factory.mktemp("cores"))
 
 
 @pytest.fixture(scope="module")

@@ -6,17 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.real_cores import real_cores
+from tests.support.real_cores import Cores
 from tracker.errors import EnvironmentFault
-from tracker.evidence.build import Variant
 from tracker.evidence.soak import Hypothesis, SoakDocument
 from tracker.evidence.verdict import Verdict
-from tracker.native.core import BuiltCore
 from tracker.native.models import tiny_model
 from tracker.native.serving import picture
 from tracker.native.soak import Plan, soak
-
-Cores = dict[Variant, BuiltCore]
 
 pytestmark = [
     pytest.mark.native,
@@ -26,11 +22,6 @@ pytestmark = [
 
 _TURNS = 60
 _IMAGE_PX = 160  # 5 x 5 rows
-
-
-@pytest.fixture(scope="module")
-def cores(tmp_path_factory: pytest.TempPathFactory) -> Cores:
-    return real_cores(tmp_path_factory.mktemp("cores"))
 
 
 def run(

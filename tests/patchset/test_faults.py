@@ -11,21 +11,20 @@ from pathlib import Path
 import pytest
 
 from tests.patchset.faults import Fault, faults, unseen
-from tests.support.real_cores import real_cores, source_texts
+from tests.support.real_cores import Cores, source_texts
 from tracker.evidence.check import CheckRow
 from tracker.evidence.verdict import Verdict
 from tracker.native.core import BuiltCore
 from tracker.native.judge import Digests, row_of
 from tracker.native.models import tiny_model
 from tracker.native.plan import Subject, runs_of
-from tracker.native.probe import Limits, Program, Ran, compile_probe, run_probe
-from tracker.native.store import Store
+from tracker.native.probe import Limits, Program, Ran, compile_probe, program_store, run_probe
 
 pytestmark = [pytest.mark.native, pytest.mark.archives, pytest.mark.xdist_group("native")]
 
 _SOURCE = "src/llama-memory-recurrent.cpp"
 _SEED = 20261201
-_FAULTS = 15
+_FAULTS = 10
 
 
 @dataclass(frozen=True)
@@ -88,10 +87,11 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def bench(
+    cores: Cores, core_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Bench]:
     folder = tmp_path_factory.mktemp("faults")
-    cores = real_cores(folder)
-    store = Store(folder / "programs", limit_gib=1)
+    store = program_store()
     programs = {variant: compile_probe(core, store) for variant, core in cores.items()}
     plain, patched = (programs["baseline"], programs["patched"])
     assert isinstance(plain, Program)
@@ -101,8 +101,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         runs = tuple(run for run in runs_of(arch, (128, 512)) if run.geometry != "mtmd")
         subject = Subject(arch, tiny_model(arch, folder).path, runs)
         subjects[subject] = run_probe(plain, subject, folder / "plain" / arch, Limits())
-    texts = source_texts(folder, cores, _SOURCE)
-    return Bench(
+    texts = source_texts(core_folder, cores, _SOURCE)
+    yield Bench(
         cores["patched"],
         patched,
         subjects,
@@ -110,6 +110,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         texts["patched"].splitlines(keepends=True),
         folder,
     )
+    store.close()
 
 
 def test_the_patched_text_itself_passes(bench: Bench) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.real_cores import real_cores
 from tracker.evidence.build import Variant
 from tracker.native.core import BuiltCore
 from tracker.native.models import tiny_model
@@ -33,11 +32,6 @@ _SAID = {
     "shared.cpp": (r"ends at 6", r"ends at 8"),
     "saved.cpp": (r"^$", r"saved something"),
 }
-
-
-@pytest.fixture(scope="module")
-def cores(tmp_path_factory: pytest.TempPathFactory) -> dict[Variant, BuiltCore]:
-    return real_cores(tmp_path_factory.mktemp("cores"))
 
 
 def _outcome(core: BuiltCore, name: str, folder: Path) -> tuple[int, str]:

@@ -18,6 +18,8 @@ from tracker.progress import SILENT
 from tracker.statedir import StateDir
 from tracker.upstream.mirror import fetch_registry
 
+Cores = dict[Variant, BuiltCore]
+
 _ROOT = Path(__file__).parents[2]
 
 
@@ -32,7 +34,7 @@ def archives_config(folder: Path) -> Config:
     return config.load(file)
 
 
-def real_cores(folder: Path, recipe: str = "check") -> dict[Variant, BuiltCore]:
+def real_cores(folder: Path, recipe: str = "check") -> Cores:
     """Both variants of the configured branch's head; what is missing is downloaded and built."""
     found = archives_config(folder)
     fetch_registry(found, progress=SILENT)

@@ -13,7 +13,7 @@ from tracker.evidence.watch import RegionStatus, RoutingStatus
 from tracker.progress import SILENT
 from tracker.watch.document import Comparison, compare_files
 
-pytestmark = pytest.mark.archives
+pytestmark = [pytest.mark.archives, pytest.mark.xdist_group("watch-archives")]
 
 
 @pytest.fixture(scope="module")
