@@ -77,6 +77,21 @@ def test_listing_the_commands_imports_none_of_them() -> None:
     assert loaded["status --help"] - loaded["--help"] == {"tracker.cli.status"}
 
 
+def test_an_interrupt_before_the_command_is_read_shows_no_traceback() -> None:
+    """Ctrl-C while the libraries load, which takes longer than a slip of the finger."""
+    code = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from tracker.__main__ import run; run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "error: interrupted, before anything began\n"
+
+
 @pytest.mark.parametrize(
     ("typed", "wanted"),
     [

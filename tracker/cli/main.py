@@ -128,7 +128,3 @@ def _root(
 def run() -> NoReturn:
     """The console script."""
     run_app(app)
-
-
-if __name__ == "__main__":
-    run()
