@@ -101,8 +101,11 @@ def write_whole(path: Path, content: bytes) -> None:
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         Path(beside).chmod(mode)
         Path(beside).replace(path)
-    except BaseException:
+    except BaseException as fault:
         Path(beside).unlink(missing_ok=True)
+        if isinstance(fault, OSError):
+            # What a full disk says names no file, and this one has a name of no meaning.
+            fault.filename, fault.filename2 = str(path), None
         raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:

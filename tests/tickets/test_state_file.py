@@ -96,8 +96,9 @@ def test_a_full_disk_leaves_the_old_file(
 
     with monkeypatch.context() as patched:
         patched.setattr("tracker.statedir.os.fsync", full)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(OSError, match="No space left") as told:
             poll(*NAMES, day=8)
+    assert told.value.filename == str(state_file)
     assert state_file.read_bytes() == before
     assert list(state_file.parent.iterdir()) == [state_file]
     assert poll(*NAMES, day=8).tickets[0].changes == ("open -> closed (completed)",)
