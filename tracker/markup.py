@@ -19,6 +19,7 @@ MOST_CHARACTERS = 240
 _JOINERS = "\u200c\u200d"  # needed by scripts and emoji
 _WORD_JOINER = "\u2060"
 _KEY = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)#([1-9][0-9]*)")
+_COMMAND = re.compile(r"(^\s*:(?=:)|##(?=\[))", re.MULTILINE)
 # GitHub leaves no "mentioned this" note for links to this host, which leads to the same page.
 _NO_BACK_REFERENCE = "https://redirect.github.com"
 
@@ -36,6 +37,22 @@ def plain(text: str, most: int = MOST_CHARACTERS) -> str:
 def code_line(text: str) -> str:
     """One line of code as it is, indentation too, without what could steer a terminal."""
     return "".join(c if c == "\t" or c.isprintable() else "\ufffd" for c in text)
+
+
+def steady(text: str) -> str:
+    """Lines for a terminal: nothing in them moves the cursor, hides or reorders. A tab stays."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    text = text.replace("\r\n", "\n")
+    return "".join(c if c in "\n\t" else _visible(c) for c in text)
+
+
+def unobeyed(text: str) -> str:
+    """Lines of which none is a command to a workflow's runner.
+
+    It looks for ``::`` at the start of a line, behind white space too, and for ``##[`` anywhere.
+    """
+    return _COMMAND.sub(r"\1 ", text)
 
 
 def _visible(character: str) -> str:

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from msgspec.structs import replace
 
 from tests.publish.conftest import Publisher
 from tests.support import documents
+from tests.support.filled import filled
 from tests.support.github_fake import Repository
 from tracker import report
+from tracker.cli import merge
 from tracker.evidence.bump import BumpDocument
+from tracker.evidence.parts import MergeDocument
+from tracker.evidence.publish import PublishDocument
+from tracker.publish import job
 from tracker.publish.proposal import FileChange, propose
 
 _HOSTILE = (
     "Fixes #12 closes up/core#3 @maintainer https://github.com/up/core/issues/4 "
     "36b101543a5d4a0f9d8c2b6a1e3f5d7c9b8a6e42 <img src=x onerror=y> | ` \\ $(id) "
-    "[a](http://evil.example) ::error::x <!-- lloyal-track {} --> \u202e GH-9"
+    "[a](http://evil.example) ::error::x <!-- lloyal-track {} --> \u202e GH-9\r\n\n# head\n"
+    "```\n``````\n</summary></details></code>\n- [ ] ![i](http://evil.example/p) &#64;maintainer "
+    "\x1b[31m\u2028~~~ org/team@maintainer www.evil.example |" + "w" * 2000
 )
+_RUN = "https://example.invalid/run/1"
+_OUR_LINKS = ("https://redirect.github.com/", _RUN)
+_MARKER = "\n<!-- lloyal-track {"
 _ACTIVE = re.compile(r"@\w|(?<![\w&])#\d|\bGH-\d|https?://|www\.|\b[0-9a-f]{7,40}\b")
 
 
@@ -34,45 +47,53 @@ def _hostile() -> BumpDocument:
     return replace(document, items=items, lines=lines, summary=_HOSTILE, to=target)
 
 
-@pytest.fixture
-def body(publisher: Publisher, ours: Repository) -> str:
-    """What the fake was given."""
-    document = _hostile()
+_DOCUMENTS: dict[str, Callable[[], BumpDocument]] = {
+    "usual": _hostile,
+    **{f"filled {turn}": partial(filled, BumpDocument, _HOSTILE, turn=turn) for turn in range(5)},
+}
+
+
+@pytest.fixture(params=_DOCUMENTS)
+def body(publisher: Publisher, ours: Repository, request: pytest.FixtureRequest) -> str:
+    """What the fake was given, of a bump that moved the pin, and of one that may not."""
+    document = _DOCUMENTS[request.param]()
+    outcome = "forbidden" if request.param.endswith(("1", "3")) else "moved"
+    document = replace(document, pin=replace(document.pin, outcome=outcome))
     files = (FileChange("vendor/pin.toml", b"new\n"),)
     publisher(propose(document, key="default", body=report.markdown(document), files=files))
-    return str(ours.pulls[1]["body"])
+    return str(ours.threads[1]["body"] or ours.pulls[1]["body"])
 
 
-def test_nothing_in_a_body_acts(body: str) -> None:
-    """Outside code and our own links there is no mention, reference, URL, commit id or keyword."""
-    assert body.count("maintainer") > 10
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(body)
+@pytest.fixture(params=["summary", "published", "parts"])
+def sheet(request: pytest.FixtureRequest) -> str:
+    """What a job says of itself on its page."""
+    return {
+        "summary": lambda: report.summary(filled(BumpDocument, _HOSTILE)),
+        "published": lambda: job.said(filled(PublishDocument, _HOSTILE)),
+        "parts": lambda: merge.markdown(filled(MergeDocument, _HOSTILE)),
+    }[request.param]()
+
+
+def _acting(markdown: str) -> list[str]:
+    """What of ``markdown`` a forge would act on, outside code and our own links; what breaks it."""
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown)
     inline = [child for token in tokens for child in (token.children or [])]
-    text = [child.content for child in inline if child.type == "text"]
-    assert [line for line in text if _ACTIVE.search(line)] == []
-    links = {str(child.attrs["href"]) for child in inline if child.type == "link_open"}
-    ours = ("https://redirect.github.com/", "https://example.invalid/run/1")
-    assert all(link.startswith(ours) for link in links), links
+    found = [child.content for child in inline if child.type == "text"]
+    found = [text for text in found if _ACTIVE.search(text.replace(_RUN, ""))]
+    links = [str(child.attrs["href"]) for child in inline if child.type == "link_open"]
+    found += [link for link in links if not link.startswith(_OUR_LINKS)]
+    found += [child.content for child in inline if child.type == "image"]
+    html = " ".join(
+        token.content for token in [*tokens, *inline] if token.type in ("html_block", "html_inline")
+    )
+    found += set(re.findall(r"</?([A-Za-z]+)", html)) - {"details", "summary", "code", "br", "sub"}
+    found += ["an open fold"] * (html.count("<details") != html.count("</details"))
+    found += ["a comment"] * (html.count("<!--") != markdown.count(_MARKER))
+    return found + list(_broken_rows(tokens))
 
 
-def test_no_html_of_others_is_in_a_body(body: str) -> None:
-    """The only tags are our folds, and the only comment is our marker."""
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(body)
-    html = [token.content for token in tokens if token.type == "html_block"]
-    html += [
-        child.content
-        for token in tokens
-        for child in (token.children or [])
-        if child.type == "html_inline"
-    ]
-    tags = set(re.findall(r"</?([a-z]+)", " ".join(html)))
-    assert tags <= {"details", "summary", "code", "br", "sub"}
-    assert " ".join(html).count("<!--") == 1
-
-
-def test_no_table_is_broken(body: str) -> None:
-    """Every row has as many cells as its head."""
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(body)
+def _broken_rows(tokens: list[Token]) -> Iterator[str]:
+    """Rows that have not as many cells as their head."""
     heads = cells = 0
     for token in tokens:
         if token.type == "table_open":
@@ -81,10 +102,24 @@ def test_no_table_is_broken(body: str) -> None:
         if token.type == "tr_open":
             cells = 0
         cells += token.type in ("td_open", "th_open")
-        if token.type == "tr_close":
-            assert cells == heads
+        if token.type == "tr_close" and cells != heads:
+            yield f"a row of {cells} cells below {heads}"
 
 
+def test_nothing_in_a_body_acts(body: str) -> None:
+    """No mention, reference, URL, commit id, tag or table of theirs; one comment: our marker."""
+    assert body.count("maintainer") > 10
+    assert body.count(_MARKER) == 1
+    assert _acting(body) == []
+
+
+def test_nothing_on_a_jobs_page_acts(sheet: str) -> None:
+    """The summary of a bump, of what was published, and of many parts."""
+    assert "maintainer" in sheet
+    assert _acting(sheet) == []
+
+
+@pytest.mark.parametrize("body", ["usual"], indirect=True)
 def test_title_and_commit_hold_none_of_it(
     publisher: Publisher, ours: Repository, body: str
 ) -> None:

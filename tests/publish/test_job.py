@@ -71,7 +71,7 @@ def test_the_summary_names_the_last_success() -> None:
     said = job.said(document)
     assert "- unchanged [`#7`](https://x.invalid/7)" in said
     assert "`@everyone look`" in said
-    assert "last successful run before this one: 2026-11-23T06:20:00Z" in said
+    assert "last successful run before this one: `2026-11-23T06:20:00Z`" in said
 
 
 def test_a_summary_over_the_limit_is_cut() -> None:

@@ -6,17 +6,23 @@ import os
 import re
 import subprocess
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
 
 import pytest
 from msgspec.structs import replace
 
 from tests.support import documents
+from tests.support.filled import filled
 from tracker import report
 from tracker.evidence.bump import BumpDocument
+from tracker.evidence.history import WatchHistoryDocument
 from tracker.evidence.rebase import Conflict, ConflictFile, ConflictHunk, Flag, Note, Outcome
+from tracker.evidence.soak import SoakDocument
+from tracker.evidence.sweep import SweepDocument
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> \"'& \u2028\u202e"
 _VOID = {"meta", "link", "br", "input"}
@@ -120,6 +126,17 @@ def hostile_document() -> BumpDocument:
     )
 
 
+def _filled(turn: int) -> str:
+    """Every field of every document that a page shows holds hostile text."""
+    text = f"{HOSTILE} \x1b[2J\x07\x9b \u202e"
+    return report.html(
+        filled(BumpDocument, text, turn=turn, also={"id": f"patch:{text}"}),
+        sweep=filled(SweepDocument, text, turn=turn),
+        watched=filled(WatchHistoryDocument, text, turn=turn),
+        soak=filled(SoakDocument, text, turn=turn),
+    )
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "usual": lambda: report.html(documents.bump()),
     "whole": lambda: report.html(
@@ -129,6 +146,7 @@ PAGES: dict[str, Callable[[], str]] = {
         soak=documents.soak(),
     ),
     "hostile": lambda: report.html(hostile_document()),
+    **{f"filled {turn}": partial(_filled, turn) for turn in range(4)},
 }
 
 
@@ -240,3 +258,10 @@ def test_a_conflict_shows_its_three_sides_and_the_way_on() -> None:
     page = report.html(document)
     for text in ("old();", "new(int);", "old(rank);", "new(rank);", "lloyal-track resume"):
         assert text in page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_file_of_the_page_steers_no_terminal(name: str) -> None:
+    """Who reads the file there sees text: no control character, none that hides or reorders."""
+    kinds = {c: unicodedata.category(c) for c in set(PAGES[name]()) - set("\n\t")}
+    assert [c for c, kind in kinds.items() if kind in ("Cc", "Cf", "Cs", "Zl", "Zp")] == []

@@ -165,7 +165,7 @@ def test_the_summary_shows_the_checklist_and_the_last_success(weekly: Weekly) ->
     weekly.ours.successful_runs = ["2026-11-23T06:20:00Z"]
     jobs = weekly.week()
     assert "# Pin bump b100" in jobs["bump"].summary
-    assert "last successful run before this one: 2026-11-23T06:20:00Z" in jobs["publish"].summary
+    assert "last successful run before this one: `2026-11-23T06:20:00Z`" in jobs["publish"].summary
     assert "::notice title=pin bump::" in jobs["bump"].log
     body = weekly.ours.pulls[1]["body"]
     assert "Last successful run before this was written: 2026-11-23T06:20:00Z" in body

@@ -78,6 +78,7 @@ def bump(
         document,
         json=json,
         show=lambda: report.terminal(document) + (_changes(document) if dry_run else ""),
+        styled=True,
     )
 
 

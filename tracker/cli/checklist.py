@@ -88,7 +88,7 @@ def checklist(
     if output is not None:
         write_whole(output, show().encode())
         finish(document, json=False, show=str)
-    finish(document, json=False, show=lambda: show().removesuffix("\n"))
+    finish(document, json=False, show=lambda: show().removesuffix("\n"), styled=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from tracker.cli.printed import printed
+from tracker.markup import plain
 from tracker.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class _Plain:
         self.say(f"{self._stage}: {count} {text}")
 
     def say(self, text: str) -> None:
-        self._out.write(text.rstrip() + "\n")
+        self._out.write(printed(text.rstrip()) + "\n")
         self._out.flush()
 
 
@@ -74,12 +76,15 @@ class _Live:
 
         self._bars: Bars = Bars(
             SpinnerColumn(),
-            TextColumn("{task.description:<9}"),
+            TextColumn("{task.description:<9}", markup=False),
             BarColumn(bar_width=16),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True, ratio=1)),
+            # Without markup: a name of upstream's with brackets would be one, or an error.
+            TextColumn(
+                "{task.fields[text]}", markup=False, table_column=Column(no_wrap=True, ratio=1)
+            ),
             console=Console(stderr=True),
             transient=True,
             expand=True,
@@ -101,14 +106,14 @@ class _Live:
         self._close()
         self._name = name
         self._started = time.monotonic()
-        self._task = self._bars.add_task(name, total=None, text="")
+        self._task = self._bars.add_task(plain(name), total=None, text="")
 
     def step(self, done: int, total: int | None, text: str) -> None:
         if self._task is not None:
-            self._bars.update(self._task, completed=done, total=total, text=text)
+            self._bars.update(self._task, completed=done, total=total, text=plain(text))
 
     def say(self, text: str) -> None:
-        self._bars.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._bars.console.print(printed(text), highlight=False, markup=False, soft_wrap=True)
 
     def _close(self) -> None:
         if self._task is None:
@@ -116,4 +121,5 @@ class _Live:
         self._bars.remove_task(self._task)
         self._task = None
         spent = time.monotonic() - self._started
-        self._bars.console.print(f"[dim]{self._name:<9} {spent:6.1f} s[/dim]", highlight=False)
+        line = f"{plain(self._name):<9} {spent:6.1f} s"
+        self._bars.console.print(line, style="dim", highlight=False, markup=False)

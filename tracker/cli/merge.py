@@ -80,8 +80,8 @@ def markdown(document: MergeDocument) -> str:
         lines.append(f"| {code_cell(name)} | " + " | ".join(cells) + " |")
     lines.append("")
     lines += [
-        f"- {code(change.item)}: {change.before} → {change.after} between {code(change.from_)} "
-        f"and {code(change.to)} ({code(change.recipe)})"
+        f"- {code(change.item)}: {code(change.before)} → {code(change.after)} between "
+        f"{code(change.from_)} and {code(change.to)} ({code(change.recipe)})"
         for change in document.changes
     ]
     lines += [f"- missing: {code(name)}" for name in document.missing]

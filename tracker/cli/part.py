@@ -47,4 +47,4 @@ def part(
         )
     if output is not None:
         write_whole(output, to_json(document))
-    finish(document, json=json, show=lambda: report.terminal(document.bump))
+    finish(document, json=json, show=lambda: report.terminal(document.bump), styled=True)

@@ -74,8 +74,10 @@ class Document(Protocol):
     def verdict(self) -> Verdict: ...
 
 
-def finish(document: Any, *, json: bool, show: Callable[[], str]) -> NoReturn:
+def finish(document: Any, *, json: bool, show: Callable[[], str], styled: bool = False) -> NoReturn:
     """Print ``document`` (JSON) or ``show()`` (for people) on stdout and exit by its verdict.
+
+    ``styled``: the text has colours of ours, and what it quotes is harmless already.
 
     Raises:
         typer.Exit: always.
@@ -83,9 +85,11 @@ def finish(document: Any, *, json: bool, show: Callable[[], str]) -> NoReturn:
     if json:
         write_json(document)
     else:
+        from tracker.cli.printed import printed
+
         text = show()
         if text:
-            typer.echo(text)
+            typer.echo(printed(text, styled=styled))
     raise typer.Exit(document.verdict.exit_code)
 
 
@@ -206,12 +210,14 @@ def _print_error(what: str, where: str, next_step: str, code: int, *, wants_json
 
         write_json(ErrorDocument(what=what, where=where, next_=next_step, exit=code))
         return
+    from tracker.cli.printed import printed
+
     typer.secho("error: ", fg="red", bold=True, err=True, nl=False)
-    typer.echo(what, err=True)
+    typer.echo(printed(what), err=True)
     if where:
-        typer.echo(f"  where: {where}", err=True)
+        typer.echo(printed(f"  where: {where}"), err=True)
     if next_step:
-        typer.echo(f"  next:  {next_step}", err=True)
+        typer.echo(printed(f"  next:  {next_step}"), err=True)
 
 
 def _say_interrupted(*, wants_json: bool) -> NoReturn:

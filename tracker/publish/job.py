@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from tracker.evidence.bump import BumpDocument
 from tracker.evidence.publish import PublishDocument
 from tracker.evidence.verdict import Status
-from tracker.markup import annotation, code, plain
+from tracker.markup import annotation, code
 
+_ADDRESS = re.compile(r"https://[\w./-]+")
 # GitHub shows ten annotations of a kind for a step.
 _MOST_ANNOTATIONS = 10
 # A step's summary may have 1 MiB.
@@ -64,11 +66,11 @@ def said(document: PublishDocument) -> str:
     """What was published, in Markdown, for the job's summary."""
     lines = ["", "## Published", ""]
     for step in document.steps:
-        thread = f" [`#{step.number}`]({step.url})" if step.number and step.url else ""
+        thread = f" [`#{step.number}`]({step.url})" if _ADDRESS.fullmatch(step.url) else ""
         why = f": {code(step.why)}" if step.why else ""
         lines.append(f"- {step.done.value.replace('-', ' ')}{thread}{why}")
     lines += [f"- ⚠️ {code(note, 400)}" for note in document.notes]
-    known = plain(document.last_success) or "none yet, or not to be seen"
+    known = code(document.last_success) if document.last_success else "none yet, or not to be seen"
     lines.append(f"- last successful run before this one: {known}")
     return "\n".join(lines) + "\n"
 

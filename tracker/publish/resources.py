@@ -6,11 +6,15 @@ named here are looked at. Source: the REST documentation, API version 2022-11-28
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 R = TypeVar("R")
+
+# What becomes part of an address, or is computed with, is of the documented form or no answer.
+_Oid = Annotated[str, msgspec.Meta(pattern="^(?:[0-9a-f]{40}|[0-9a-f]{64})$")]
+_Moment = Annotated[str, msgspec.Meta(pattern="^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-9:]{8}Z$")]
 
 
 class Resource(msgspec.Struct, frozen=True):
@@ -29,11 +33,11 @@ class Viewer(Resource, frozen=True):
 
 class About(Resource, frozen=True):
     default_branch: str
-    pushed_at: str | None = None
+    pushed_at: _Moment | None = None
 
 
 class Object(Resource, frozen=True):
-    sha: str
+    sha: _Oid
 
 
 class Checks(Resource, frozen=True):
@@ -62,7 +66,7 @@ class Message(Resource, frozen=True):
 class Commit(Resource, frozen=True):
     """``author``, ``committer``: None if no account has the e-mail."""
 
-    sha: str
+    sha: _Oid
     commit: Message
     author: Account | None = None
     committer: Account | None = None
@@ -114,7 +118,7 @@ class Workflow(Resource, frozen=True):
 
 
 class Run(Resource, frozen=True):
-    updated_at: str
+    updated_at: _Moment
 
 
 class Runs(Resource, frozen=True):

@@ -86,19 +86,21 @@ def page_environment() -> Environment:
 
 
 def _seen(value: object) -> object:
-    """Text as it is, but for characters that reorder or hide what a reader believes to see.
+    """Text as it is, but for characters that reorder or hide what a reader believes to see, or
+    that would steer the terminal of one who reads the file there.
 
     A diff is shown so that somebody decides on it: an override that turns a line around must not
     work here, and must not vanish either.
     """
-    if not isinstance(value, str) or value.isascii():
+    if not isinstance(value, str) or value.isprintable():
         return value
     seen = "".join("\ufffd" if _hides(character) else character for character in value)
     return type(value)(seen)
 
 
 def _hides(character: str) -> bool:
-    return character not in "\u200c\u200d" and unicodedata.category(character) in (
+    return character not in "\n\t\u200c\u200d" and unicodedata.category(character) in (
+        "Cc",
         "Cf",
         "Cs",
         "Zl",

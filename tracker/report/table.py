@@ -81,7 +81,9 @@ def _table(view: View) -> Table:
     table.add_column(overflow="fold")
     for row in glance(view):
         table.add_row(
-            Text(row.status, _STYLES[row.status]), Text(row.title, "bold"), Text(_plain(row.said))
+            Text(row.status, _STYLES[row.status]),
+            Text(_plain(row.title), "bold"),
+            Text(_plain(row.said)),
         )
     return table
 
@@ -91,7 +93,7 @@ def _stacked(view: View) -> RenderableType:
     parts: list[RenderableType] = []
     for row in glance(view):
         if row.title:
-            parts.append(Text(row.title, "bold"))
+            parts.append(Text(_plain(row.title), "bold"))
         line = Table.grid(padding=(0, 1, 0, 0))
         line.add_column(no_wrap=True, min_width=max(map(len, Status)))
         line.add_column(overflow="fold")
