@@ -93,7 +93,10 @@ def test_a_plan_is_run_in_parts_and_merged(project: _Project) -> None:
     plan = _valid(text)
     ids = [part["id"] for part in plan["parts"]]  # type: ignore[attr-defined]
     matrix = json.loads(project.output.read_text().removeprefix("matrix="))
-    assert [job["id"] for job in matrix["include"]] == ids
+    assert [(job["id"], job["saves"]) for job in matrix["include"]] == [
+        (ids[0], False),
+        (ids[1], True),
+    ]
     codes = []
     for part in ids:
         code, text, complaint = project.run(

@@ -112,7 +112,7 @@ class JobResult:
 class Runner:
     """``checkout``: the repository of the workflow. ``folder``: for everything else.
 
-    ``sabotage``: shell that the tool runs first, by job.
+    ``sabotage``: shell that the tool runs first, by job. ``caches``: keys of what was saved.
     """
 
     checkout: Path
@@ -122,6 +122,7 @@ class Runner:
     number: int = 0
     secrets: dict[str, str] = field(default_factory=dict)
     sabotage: dict[str, str] = field(default_factory=dict)
+    caches: list[str] = field(default_factory=list)
 
     def run(self, workflow: Path, inputs: dict[str, str] | None = None) -> dict[str, JobResult]:
         """All jobs, in the order in which they stand."""
@@ -281,7 +282,10 @@ class _Job:
                     return False
                 target = self.workspace / given.get("path", ".")
                 shutil.copytree(artifacts / given["name"], target, dirs_exist_ok=True)
-            case "actions/cache" | "actions/setup-python":
+            case "actions/cache/save":
+                assert self.runner.caches.count(given["key"]) == 0, "GitHub keeps the first"
+                self.runner.caches.append(given["key"])
+            case "actions/cache" | "actions/cache/restore" | "actions/setup-python":
                 pass
             case _:
                 raise AssertionError(f"no stand-in for {uses}")

@@ -24,6 +24,7 @@ def test_a_range_is_answered_part_by_part(weekly: Weekly) -> None:
     merged = json.loads((weekly.runner.folder / "artifacts/merge/merge.json").read_text())
     assert (merged["verdict"], len(merged["answers"]), merged["missing"]) == ("conflict", 2, [])
     assert "| `b102` | ❌ conflict |" in jobs["merge"].summary
+    assert weekly.runner.caches == ["lloyal-track-Linux-X64-1"]
 
 
 def test_a_machine_that_breaks_leaves_a_named_gap(weekly: Weekly) -> None:

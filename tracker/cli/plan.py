@@ -67,7 +67,12 @@ def plan(
         )
     if output is not None:
         write_whole(output, to_json(document))
-    jobs = [{"id": part.id, "runner": part.runner} for part in document.parts]
+    # The newest revision of each kind of machine leaves what later runs restore.
+    saving = {part.runner: part.id for part in document.parts}
+    jobs = [
+        {"id": part.id, "runner": part.runner, "saves": part.id == saving[part.runner]}
+        for part in document.parts
+    ]
     append("GITHUB_OUTPUT", output_lines({"matrix": _json.dumps({"include": jobs})}))
     finish(
         document,
