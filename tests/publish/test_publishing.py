@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from tests.publish.conftest import PIN_FILE, Publisher, at_rest, issue, pull
+from tests.publish.conftest import DOWNSTREAM, PIN_FILE, Publisher, at_rest, issue, pull
 from tests.support.github_fake import BOT, FakeGitHub, Reply, Repository
 from tracker.errors import EnvironmentFault
 from tracker.evidence.publish import Done
@@ -355,6 +356,9 @@ def test_the_default_token_and_its_checks_are_told(
     (note,) = publisher(pull()).notes
     assert "starts no checks on it" in ours.pulls[1]["body"]
     assert "no check starts by itself (build will wait for ever)" in note
+    # A push of that token to the open pull request starts none for the new commit, either.
+    assert publisher(pull("b10001+1")).notes == (note,)
+    assert publisher(pull("b10001+1")).notes == ()
     github.me = "release-app[bot]"
     publisher(at_rest())
     assert publisher(pull("b10002")).notes == ()
@@ -362,11 +366,43 @@ def test_the_default_token_and_its_checks_are_told(
     assert "[This run](https://example.invalid/run/1)" in ours.pulls[max(ours.pulls)]["body"]
 
 
+def test_checks_of_a_ruleset_are_named_too(publisher: Publisher, ours: Repository) -> None:
+    """A ruleset demands checks as a branch protection does; each name is told once (A03)."""
+    ours.required_checks = ["build"]
+    ours.ruleset_checks = ["test", "build"]
+    (note,) = publisher(pull()).notes
+    assert "(build, test will wait for ever)" in note
+
+
 def test_a_quiet_repository_is_warned(publisher: Publisher, ours: Repository) -> None:
     """Twenty days before GitHub switches the schedule off, the run says so (A01)."""
     ours.pushed_at = "2026-10-10T00:00:00Z"
     (note,) = publisher(at_rest()).notes
     assert note.startswith("nothing was pushed for 51 days")
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("active", ""),
+        ("disabled_inactivity", "switched the schedule off after 60 quiet days"),
+        ("disabled_manually", "switched off (disabled_manually)"),
+    ],
+)
+def test_a_workflow_that_is_off_is_told(
+    ours: Repository, github: FakeGitHub, state: str, said: str
+) -> None:
+    """A person who publishes by hand learns why no run came (A01)."""
+    ours.workflow_state = state
+    document = publishing.publish(
+        [at_rest()],
+        repository=DOWNSTREAM,
+        access=github.access(),
+        now=datetime(2026, 11, 30, 6, tzinfo=UTC),
+        dry_run=True,
+        workflow="weekly.yml",
+    )
+    assert [said in note for note in document.notes] == ([True] if said else [])
 
 
 def test_a_write_that_failed_is_not_repeated(

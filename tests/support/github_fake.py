@@ -81,6 +81,7 @@ class Repository:
     may_write: bool = True
     actions_may_open_pulls: bool = True
     required_checks: list[str] = field(default_factory=list)
+    ruleset_checks: list[str] = field(default_factory=list)
     pushed_at: str = NOW
     workflow_state: str = "active"
     successful_runs: list[str] = field(default_factory=list)

@@ -83,6 +83,20 @@ def _branch(
     return Reply(200, {"name": groups[0], "commit": {"sha": head}, "protection": checks})
 
 
+def _rules(
+    _fake: FakeGitHub, repository: Repository, _groups: Any, _query: Any, _body: Any
+) -> Reply:
+    checks = [{"context": name} for name in repository.ruleset_checks]
+    return Reply(
+        200,
+        [
+            {"type": "deletion"},
+            {"type": "pull_request", "parameters": {"required_approving_review_count": 1}},
+            {"type": "required_status_checks", "parameters": {"required_status_checks": checks}},
+        ],
+    )
+
+
 def _ref(_fake: FakeGitHub, repository: Repository, groups: Any, _query: Any, _body: Any) -> Reply:
     name = f"refs/{groups[0]}"
     head = repository.git.refs.get(name)
@@ -335,6 +349,7 @@ _ROUTES: list[
     ("GET", r"/pulls/(\d+)", _pull),
     ("GET", r"/pulls/(\d+)/files", _files),
     ("GET", r"/branches/(.+)", _branch),
+    ("GET", r"/rules/branches/(.+)", _rules),
     ("GET", r"/git/ref/(.+)", _ref),
     ("GET", r"/git/matching-refs/(.+)", _matching),
     ("POST", r"/git/refs", _new_ref),

@@ -61,14 +61,21 @@ def merge(
 ) -> MergeDocument:
     """Put the parts together. ``found``: with the names of their files."""
     planned = {part.id: part for part in plan.parts}
-    believed: dict[str, PartDocument] = {}
+    given: dict[str, list[tuple[str, PartDocument]]] = {}
     turned_away = list(refused)
     for name, document in found:
-        why = _why_not(plan, planned, believed, document)
-        if why is None:
-            believed[document.part.id] = document
-        elif why:
+        why = _why_not(plan, planned, document)
+        if why:
             turned_away.append(RefusedPart(file=name, why=why))
+        else:
+            given.setdefault(document.part.id, []).append((name, document))
+    believed: dict[str, PartDocument] = {}
+    for part, answers in given.items():
+        if all(_judged(document) == _judged(answers[0][1]) for _, document in answers):
+            believed[part] = answers[0][1]
+        else:
+            why = "answered more than once, and differently: neither is believed"
+            turned_away += [RefusedPart(file=name, why=why) for name, _ in answers]
     missing = tuple(part.id for part in plan.parts if part.id not in believed)
     verdicts = [document.verdict for document in believed.values()]
     if missing:
@@ -85,13 +92,8 @@ def merge(
     )
 
 
-def _why_not(
-    plan: PlanDocument,
-    planned: dict[str, Part],
-    believed: dict[str, PartDocument],
-    document: PartDocument,
-) -> str | None:
-    """Why a part is refused; None: it is believed; "": the same answer is there already."""
+def _why_not(plan: PlanDocument, planned: dict[str, Part], document: PartDocument) -> str:
+    """Why a part is refused; "": it is not."""
     if document.inputs != plan.inputs:
         return f"made from other inputs ({document.inputs}) than the plan ({plan.inputs})"
     if planned.get(document.part.id) != document.part:
@@ -100,10 +102,7 @@ def _why_not(
         return f"its evidence is about {document.bump.to.commit[:12]}, not its own revision"
     if document.verdict is not document.bump.verdict:
         return "its verdict is not that of its evidence"
-    twin = believed.get(document.part.id)
-    if twin is None:
-        return None
-    return "" if _judged(twin) == _judged(document) else "answered twice, and differently"
+    return ""
 
 
 def _judged(document: PartDocument) -> dict[str, str]:

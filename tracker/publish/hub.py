@@ -55,6 +55,7 @@ from tracker.publish.resources import (
     Posted,
     R,
     Ref,
+    Rule,
     Runs,
     Tree,
     Viewer,
@@ -126,28 +127,34 @@ class Hub:
         asked = self._forge.graphql("query { viewer { login } }", {})
         viewer = self._read(Viewer, asked, "who the token belongs to")
         about = self._got(About, self._at)
-        branch = self._got(
-            BranchHead, f"{self._at}/branches/{quote(about.default_branch, safe='')}"
-        )
-        checks = branch.protection.required_status_checks if branch.protection else None
+        base = quote(about.default_branch, safe="")
+        branch = self._got(BranchHead, f"{self._at}/branches/{base}")
         return Place(
             repository=self._repository,
             base=about.default_branch,
             head=branch.commit.sha,
             me=viewer.viewer.login,
             pushed_at=about.pushed_at or "",
-            required=checks.contexts if checks else (),
+            required=self._required(branch, base),
         )
+
+    def _required(self, branch: BranchHead, base: str) -> tuple[str, ...]:
+        """The checks that a protection or a ruleset of the branch demands, as far as one sees."""
+        checks = branch.protection.required_status_checks if branch.protection else None
+        names = list(checks.contexts if checks else ())
+        for rule in self._visible(list[Rule], f"{self._at}/rules/branches/{base}") or ():
+            names += [check.context for check in rule.parameters.required_status_checks]
+        return tuple(dict.fromkeys(names))
 
     def schedule(self, workflow: str) -> tuple[str, str]:
         """When ``workflow`` last ended well (ISO 8601), and its state; "" if it can't be seen."""
         if not workflow:
             return "", ""
         path = f"{self._at}/actions/workflows/{quote(workflow)}"
-        about = self._seen_or(Workflow(), path)
-        runs = self._seen_or(Runs(), f"{path}/runs", {"status": "success", "per_page": "1"})
-        newest = runs.workflow_runs[0].updated_at if runs.workflow_runs else ""
-        return newest, about.state
+        about = self._visible(Workflow, path)
+        runs = self._visible(Runs, f"{path}/runs", {"status": "success", "per_page": "1"})
+        newest = runs.workflow_runs[0].updated_at if runs and runs.workflow_runs else ""
+        return newest, about.state if about else ""
 
     def seen(self, place: Place, proposal: Proposal) -> Seen:
         """What there is of the proposal's key.
@@ -427,13 +434,15 @@ class Hub:
             return None
         return self._read(kind, answer, path)
 
-    def _seen_or(self, default: R, path: str, query: Mapping[str, str] | None = None) -> R:
-        """The resource, ``default`` if it cannot be seen: not worth a failure."""
+    def _visible(
+        self, kind: type[R], path: str, query: Mapping[str, str] | None = None
+    ) -> R | None:
+        """The resource, None if it cannot be seen: not worth a failure."""
         answer = self._forge.get(path, query)
         try:
-            return read(type(default), answer.body) if isinstance(answer, Answer) else default
+            return read(kind, answer.body) if isinstance(answer, Answer) else None
         except msgspec.ValidationError:
-            return default
+            return None
 
     def _all(self, kind: type[R], path: str, query: Mapping[str, str] | None = None) -> list[R]:
         return self._read(list[kind], self._forge.all_pages(path, query), path)  # type: ignore[valid-type]

@@ -55,20 +55,20 @@ def publish(
     head = (*_written(run_url), *_health(run_url, workflow, last_success))
     did: list[PublishStep] = []
     attention = False
-    opened = False
+    pushed = False
     for bare in proposals:
         proposal = replace(bare, body=_headed(bare, place, head))
         steps = decide(proposal, hub.seen(place, proposal))
         attention = attention or any(isinstance(s, LeaveAlone) and s.needs_attention for s in steps)
         done = [_would(step) for step in steps] if dry_run else hub.do(place, proposal, steps)
-        opened = opened or any(step.done is Done.PULL_OPENED for step in done)
+        pushed = pushed or any(step.done in (Done.BRANCH, Done.PULL_OPENED) for step in done)
         did += done
     return PublishDocument(
         verdict=Verdict.ATTENTION if attention else Verdict.OK,
         repository=repository,
         dry_run=dry_run,
         steps=tuple(did),
-        notes=(*notes, *_notes(place, now, opened=opened, state=state)),
+        notes=(*notes, *_notes(place, now, pushed=pushed, state=state)),
         last_success=last_success,
     )
 
@@ -101,13 +101,15 @@ def _headed(proposal: Proposal, place: Place, lines: Sequence[str]) -> str:
     return "\n>\n".join(head) + f"\n\n{proposal.body}" if head else proposal.body
 
 
-def _notes(place: Place, now: datetime, *, opened: bool, state: str) -> tuple[str, ...]:
+def _notes(place: Place, now: datetime, *, pushed: bool, state: str) -> tuple[str, ...]:
     notes = []
     if state == "disabled_inactivity":
         notes.append(
             "GitHub switched the schedule off after 60 quiet days: enable the workflow again on "
             "the Actions page, or with `gh workflow enable`"
         )
+    elif state not in ("", "active"):
+        notes.append(f"the workflow is switched off ({state}): no schedule starts it")
     if place.pushed_at:
         quiet = (now - datetime.fromisoformat(place.pushed_at.replace("Z", "+00:00"))).days
         if quiet >= _WARN_DAYS:
@@ -115,11 +117,12 @@ def _notes(place: Place, now: datetime, *, opened: bool, state: str) -> tuple[st
                 f"nothing was pushed for {quiet} days: GitHub switches schedules off after "
                 f"{_QUIET_DAYS}; push something, or enable the workflow again when it happened"
             )
-    if opened and place.me == WORKFLOW_BOT:
+    if pushed and place.me == WORKFLOW_BOT:
         checks = f" ({', '.join(place.required)} will wait for ever)" if place.required else ""
         notes.append(
-            f"the pull request was opened with the workflow's own token, so no check starts by "
-            f"itself{checks}: close and reopen it by hand, or give the job a token of an app"
+            f"the pull request was opened or updated with the workflow's own token, so no check "
+            f"starts by itself{checks}: close and reopen it by hand, or give the job a token of an "
+            "app"
         )
     return tuple(notes)
 

@@ -53,6 +53,20 @@ class BranchHead(Resource, frozen=True):
     protection: Protection | None = None
 
 
+class RequiredCheck(Resource, frozen=True):
+    context: str
+
+
+class RuleParameters(Resource, frozen=True):
+    required_status_checks: tuple[RequiredCheck, ...] = ()
+
+
+class Rule(Resource, frozen=True):
+    """A rule of a ruleset, of whatever type, that holds for a branch."""
+
+    parameters: RuleParameters = RuleParameters()
+
+
 class Ref(Resource, frozen=True):
     ref: str
     object: Object
