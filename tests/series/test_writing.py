@@ -222,3 +222,27 @@ def test_a_refreshed_patch_that_would_not_apply_is_not_written(
     assert written.files == ()
     assert "another result" in written.not_written[0][1]
     assert state(place.patches) == before
+
+
+@pytest.mark.parametrize("options", [(), ("-C", "--find-copies-harder")])
+def test_a_patch_of_a_file_that_upstream_moved_is_refreshed(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Its lines stand where they stood, and still the file as it is applies to nothing (P47)."""
+    text = numbered(1, 40)
+    mine = {"copy.c" if options else "a.c": numbered(1, 40, L20="mine")}
+    place = _place(
+        tmp_path, {"a.c": None, "src/a.c": text + "more\n"}, diff({"a.c": text}, mine, *options)
+    )
+    rebased, written = place.rebase("pin", "new")
+    (result,) = rebased.document.patches
+    assert result.notes == (Note.REFRESH_NEEDED,)
+    assert written.files == ("0001.patch",)
+    work = tmp_path / "w"
+    git(tmp_path, "clone", "-q", str(tmp_path / "up"), str(work))
+    git(work, "apply", "--check", str(place.patches / "0001.patch"))
+    content = (place.patches / "0001.patch").read_bytes()
+    assert (b"copy from src/a.c" in content) == bool(options)
+    rebased, written = place.rebase("new", "new")
+    assert rebased.document.patches[0].notes == ()
+    assert written.files == ()

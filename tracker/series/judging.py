@@ -106,6 +106,8 @@ class Judge:
             judged = self._file(at, file_step)
             if judged.outcome is Outcome.CONFLICT and job.find is not None:
                 judged = self._in_other_file(at, file_step, job.find) or judged
+            if file_step.file.old_path is not None:
+                judged = replace(judged, source=at.place(file_step.file.old_path))
             if step.base is Base.INDEX:
                 judged = replace(judged, based=_made_for(at, file_step))
             # A form exists because upstream changed these very lines; who wrote it has seen them.

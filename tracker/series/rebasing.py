@@ -173,8 +173,8 @@ def _result(engine: Engine, member: MemberJudged, culprits: Culprits, command: s
 def _notes(member: MemberJudged) -> tuple[Note, ...]:
     judged = member.in_series
     notes: list[Note] = []
-    moved = judged.outcome in (Outcome.OFFSET, Outcome.MERGED, Outcome.PARTLY_UPSTREAMED)
-    if moved or (member.step.base is not Base.PIN and judged.outcome.clean and not member.form):
+    based = member.step.base is Base.PIN or member.form
+    if judged.stale or (judged.outcome.clean and not based):
         notes.append(Note.REFRESH_NEEDED)
     if any(file.resolved for file in judged.files):
         notes.append(Note.RESOLUTION_USED)

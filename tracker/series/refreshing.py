@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from tracker.evidence.rebase import Outcome
 from tracker.git.quarantine import Quarantine
 from tracker.series.engine import MemberJudged
-from tracker.series.patch import Binary, FilePatch, Patch
+from tracker.series.patch import Binary, FilePatch, Kind, Patch
 from tracker.series.pinned import Base, effect, step_on
 from tracker.series.reading import read_patch
 from tracker.series.trees import Slot, Tree
+from tracker.series.verdicts import FileJudged
 
 _INDEX = re.compile(rb"^index ([0-9a-f]{40})\.\.([0-9a-f]{40})", re.MULTILINE)
 _HUNK = re.compile(rb"^(@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)[^\r\n]*", re.MULTILINE)
@@ -29,6 +30,7 @@ _ARGS = (
     "-p",
     "-M",
     "-C",
+    "--find-copies-harder",
     "--full-index",
     "--binary",
     "--no-color",
@@ -59,14 +61,16 @@ def refresh(quarantine: Quarantine, judged: MemberJudged) -> Refreshed:
     outcome = judged.in_series.outcome
     if not (outcome.clean or outcome is Outcome.PARTLY_UPSTREAMED):
         return Refreshed(patch.name, None, f"it is {outcome}")
-    if outcome is Outcome.UNCHANGED and judged.step.base is Base.PIN:
+    in_place = outcome is Outcome.UNCHANGED and not judged.in_series.stale
+    if in_place and judged.step.base is Base.PIN:
         return Refreshed(patch.name, patch.raw)
     content = patch.raw
     for file, result in zip(patch.files, judged.in_series.files, strict=True):
         hunks = result.result.hunks
-        if hunks and all(hunk.outcome is Outcome.UNCHANGED for hunk in hunks):
+        kept = hunks and all(hunk.outcome is Outcome.UNCHANGED for hunk in hunks)
+        if kept and not result.moved:
             continue
-        section = _section(quarantine, patch, file, judged.before, result.changes)
+        section = _section(quarantine, patch, file, judged.before, result)
         content = _replaced(content, file, section, crlf=patch.crlf)
     why = _not_strict(quarantine, patch, content, judged)
     return Refreshed(patch.name, None if why else content, why)
@@ -77,12 +81,14 @@ def _section(
     patch: Patch,
     file: FilePatch,
     before: Tree,
-    changes: object,
+    judged: FileJudged,
 ) -> bytes:
-    assert isinstance(changes, dict)  # noqa: S101  (what judging made)
     old: dict[str, tuple[str, str] | None] = {}
     new: dict[str, tuple[str, str] | None] = {}
-    for path, slot in changes.items():
+    source = before.get(judged.source) if judged.source is not None else None
+    if file.kind is Kind.COPY and judged.source is not None and source is not None:
+        old[judged.source] = new[judged.source] = (source.mode, source.oid)
+    for path, slot in judged.changes.items():
         was = before.get(path)
         if was is not None:
             old[path] = (was.mode, was.oid)

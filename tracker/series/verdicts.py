@@ -26,6 +26,7 @@ class FileJudged:
     """One file. ``changes``: what it does to the tree's paths. ``triple``: the merge behind it.
 
     ``based``: the patch was written for this very file, as its ``index`` line says.
+    ``source``: where the file that it changes, renames or copies stands; None: it needs none.
     """
 
     result: FileResult
@@ -37,6 +38,12 @@ class FileJudged:
     resolved: bool = False
     sides: tuple[str | None, str | None, str | None] = (None, None, None)
     based: bool = False
+    source: str | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Upstream gave the file another name than the patch has for it."""
+        return self.source is not None and self.source != self.result.path
 
     def card(self) -> ConflictFile:
         """The conflict of a file that is judged as a whole: its three blobs, no places."""
@@ -54,6 +61,12 @@ class Judged:
     why: tuple[str, ...]
     files: tuple[FileJudged, ...]
     after: Tree
+
+    @property
+    def stale(self) -> bool:
+        """It stands, but not as its file has it: under another name, or on other lines."""
+        moved = self.outcome in (Outcome.OFFSET, Outcome.MERGED, Outcome.PARTLY_UPSTREAMED)
+        return moved or (self.outcome.clean and any(file.moved for file in self.files))
 
 
 @dataclass(frozen=True, slots=True)
