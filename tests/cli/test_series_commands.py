@@ -113,6 +113,75 @@ def test_the_printed_commands_finish_a_conflict(folder: Path) -> None:
     assert run(folder, "rebase", "--from", "new", "--onto", "new").returncode == 0
 
 
+def _settle(file: Path, text: str) -> None:
+    """Put ``text`` for the marked place of ``file``, as a person does in an editor."""
+    start, _, rest = file.read_text().partition("<<<<<<< upstream\n")
+    file.write_text(start + text + rest.partition(">>>>>>> patch\n")[2])
+
+
+def test_a_conflict_is_finished_without_a_configuration(folder: Path) -> None:
+    """What is open lies in the working directory, and is gone when it is finished (G27)."""
+    (folder / "lloyal-track.toml").unlink()
+    here = folder / "an empty one"
+    here.mkdir()
+    upstream = folder / "state/upstream.git"
+    before = state(upstream), state(folder / "p")
+    named = ("--series", str(folder / "p"), "--upstream", str(upstream))
+    shown = run(here, "rebase", "--from", "pin", "--onto", "new", "--json", *named)
+    (first, second) = document(shown, "rebase")["patches"][0]["conflict"]["commands"]
+    assert run(here, *shlex.split(first)[1:]).returncode == 3
+    document(run(here, "abort", "--json"), "abort")
+    assert (list(here.iterdir()), state(upstream), state(folder / "p")) == ([], *before)
+    assert run(here, *shlex.split(first)[1:]).returncode == 3
+    _settle(here / ".lloyal-track/conflict/a.c", "both\n")
+    finished = run(here, *shlex.split(second)[1:])
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert b"+both" in (folder / "p/0001.patch").read_bytes()
+    assert (list(here.iterdir()), state(upstream)) == ([], before[0])
+    nothing = run(here, "resume")
+    assert (nothing.returncode, "Traceback" in nothing.stderr) == (2, False)
+
+
+def test_every_printed_command_names_the_configuration_in_use(folder: Path) -> None:
+    """Also one in a folder with a space, from another working directory."""
+    other = folder / "a place/of ours.toml"
+    other.parent.mkdir()
+    other.write_text(_CONFIG.replace('"state"', '"../state"').replace('"p"', '"../p"'))
+    (folder / "elsewhere").mkdir()
+    (folder / "lloyal-track.toml").unlink()
+    words = ("--config", str(other), "rebase", "--from", "pin", "--onto", "new")
+    card = run(folder / "elsewhere", *words).stdout
+    printed = [line.strip() for line in card.splitlines() if line.strip().startswith("lloyal-")]
+    assert len(printed) == 2
+    opened = run(folder / "elsewhere", *shlex.split(printed[0])[1:])
+    assert f"`lloyal-track --config '{other}' resume`" in opened.stdout
+    assert f"`lloyal-track --config '{other}' abort`" in opened.stdout
+    _settle(folder / "state/conflict/a.c", "both\n")
+    assert run(folder / "elsewhere", *shlex.split(printed[1])[1:]).returncode == 0
+
+
+def test_a_conflict_that_no_text_settles_prints_no_command(folder: Path) -> None:
+    """The file is gone; the one behind it can be settled, and is opened."""
+    (folder / "p/0000.patch").write_bytes(
+        diff({"gone.c": "1\n"}, {"gone.c": "2\n"}, subject="of a file that is gone")
+    )
+    first, second, third = document(
+        run(folder, "rebase", "--from", "pin", "--onto", "new", "--json"), "rebase"
+    )["patches"]
+    assert (first["outcome"], first["conflict"]["commands"]) == ("conflict", [])
+    assert second["conflict"]["commands"]
+    opened = run(folder, "rebase", "--from", "pin", "--onto", "new", "--write")
+    assert "no text can settle it" in opened.stdout
+    assert "0001.patch is in conflict" in opened.stdout
+    assert "judged without the 2 that do not apply" in opened.stdout
+    assert f"1 {third['outcome']}, 2 conflict" in opened.stdout
+    _settle(folder / "state/conflict/a.c", "both\n")
+    left = run(folder, "resume")
+    assert left.returncode == 3
+    assert "not written: 0000.patch" in left.stdout
+    assert not (folder / "state/operation.json").exists()
+
+
 def test_abort_leaves_everything_as_before(folder: Path) -> None:
     """Patches, upstream, and no open operation."""
     before = state(folder / "p"), state(folder / "state/upstream.git")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tracker.cli.series_options import Json
+from tracker.cli.series_options import Json, state_of, tidy
 from tracker.cli.session import finish, session
 
 if TYPE_CHECKING:
@@ -23,12 +23,13 @@ EPILOG = """Examples:
 def abort(context: typer.Context, json: Json = False) -> None:
     """Give up the open operation; everything is as before it."""
     from tracker import pins
-    from tracker.statedir import StateDir
 
-    state = StateDir(session(context).config().state_dir)
+    this = session(context)
+    state = state_of(this)
     with state.locked():
         moving = pins.abort(state)
         document = _rebase(state) if moving is None else _pins(moving)
+    tidy(this)
     finish(document, json=json, show=lambda: _text(document))
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracker.cli.series_options import Bench, Json, SeriesFolder, Upstream, opened
+from tracker.cli.series_options import Bench, Json, SeriesFolder, Upstream, opened, tidy
 from tracker.cli.session import Session, finish, session
-from tracker.errors import UsageError
 
 if TYPE_CHECKING:
     from tracker.evidence.rebase import ConflictFile, PatchResult, RebaseDocument
@@ -59,7 +58,7 @@ def run(
     from tracker.series.rebasing import rebase_with_engine
     from tracker.series.writing import write as write_files
 
-    with this.progress() as progress, opened(this, series, upstream) as bench:
+    with this.progress() as progress, opened(this, series, upstream, writing=write) as bench:
         progress.stage("rebase")
         rebased = rebase_with_engine(
             bench.repository,
@@ -72,16 +71,17 @@ def run(
         )
         written = None
         if write:
-            if bench.state is None:
-                raise UsageError("--write needs a configuration: it names the state folder")
+            assert bench.state is not None  # noqa: S101  (opened for writing)
             with bench.state.locked():
                 place = upstream or bench.repository.git_dir
                 written = write_files(rebased, bench.series, bench.state, place)
         remarks = bench.series.remarks
+    if write:
+        tidy(this)
     finish(
         rebased.document,
         json=json,
-        show=lambda: text(rebased.document, remarks, written, bench),
+        show=lambda: text(this, rebased.document, remarks, written, bench),
     )
 
 
@@ -100,26 +100,53 @@ def _command(
 
 
 def text(
-    document: RebaseDocument, remarks: tuple[str, ...], written: Written | None, bench: Bench
+    this: Session,
+    document: RebaseDocument,
+    remarks: tuple[str, ...],
+    written: Written | None,
+    bench: Bench,
 ) -> str:
     """The document for people. Names and subjects are foreign text and shown as one plain line."""
+    from tracker.evidence.rebase import Outcome
     from tracker.markup import plain
 
-    lines = [f"{document.from_[:12]} -> {document.onto[:12]}: {document.verdict}"]
+    left_out = (Outcome.CONFLICT, Outcome.UNUSABLE)
+
+    lines = [
+        f"{document.from_[:12]} -> {document.onto[:12]}: {document.verdict}{_counts(document)}"
+    ]
     lines += [f"note: {plain(remark)}" for remark in remarks]
     if not document.patches:
         lines.append("the series holds no patch")
     for result in document.patches:
         lines += _patch(result)
+    out = [n for n, result in enumerate(document.patches) if result.outcome in left_out]
+    if out and out[0] + 1 < len(document.patches):
+        behind = plain(document.patches[out[0]].name)
+        without = "it" if len(out) == 1 else f"the {len(out)} that do not apply"
+        lines.append(f"the patches behind {behind} are judged without {without}")
     if written is not None:
-        lines += _written(written, bench)
+        lines += _written(written, bench, this.program)
     elif document.verdict.exit_code == 0 and any(result.notes for result in document.patches):
         lines += ["", "Refresh the patch files with --write."]
     return "\n".join(lines)
 
 
+def _counts(document: RebaseDocument) -> str:
+    """How many patches have which outcome, best first; of more than one."""
+    from collections import Counter
+
+    from tracker.evidence.rebase import Outcome
+
+    found = Counter(result.outcome for result in document.patches)
+    if len(document.patches) < 2:  # noqa: PLR2004
+        return ""
+    each = ", ".join(f"{found[outcome]} {outcome}" for outcome in Outcome if outcome in found)
+    return f" ({len(document.patches)} patches: {each})"
+
+
 def _patch(result: PatchResult) -> list[str]:
-    from tracker.markup import plain
+    from tracker.markup import code_line, plain
 
     marks = [*result.flags, *result.notes]
     shown = f"{result.outcome:<16} {plain(result.name)}"
@@ -142,8 +169,11 @@ def _patch(result: PatchResult) -> list[str]:
     if result.conflict is not None:
         for file in result.conflict.files:
             lines += _card(file)
-        lines.append(f"{'':<17}to finish:")
-        lines += [f"{'':<21}{plain(command, 400)}" for command in result.conflict.commands]
+        if result.conflict.commands:
+            lines.append(f"{'':<17}to finish:")
+            lines += [f"{'':<21}{code_line(command)}" for command in result.conflict.commands]
+        else:
+            lines.append(f"{'':<17}no text can settle it: rewrite the patch, or drop it")
     return lines
 
 
@@ -186,7 +216,7 @@ def _difference(old: str, new: str) -> list[str]:
     return [line for line in made if not line.startswith(("---", "+++", "@@"))]
 
 
-def _written(written: Written, bench: Bench) -> list[str]:
+def _written(written: Written, bench: Bench, program: str) -> list[str]:
     lines = [""]
     lines += [f"written: {name}" for name in written.files]
     lines += [f"not written: {name}: {why}" for name, why in written.not_written]
@@ -194,7 +224,7 @@ def _written(written: Written, bench: Bench) -> list[str]:
         lines.append(
             f"{written.operation.patch} is in conflict; nothing of the series was written."
         )
-        lines.append("Edit, then `lloyal-track resume`; or `lloyal-track abort`:")
+        lines.append(f"Edit, then `{program} resume`; or `{program} abort`:")
         lines += [f"    {bench.state.folder / file.file}" for file in written.operation.files]
     elif not written.files and not written.not_written:
         lines.append("written: nothing, every file is as it should be")

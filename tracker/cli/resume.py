@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tracker.cli.series_options import Json, opened
+from tracker.cli.series_options import Json, opened, state_of
 from tracker.cli.session import Session, finish, session
 
 if TYPE_CHECKING:
@@ -22,10 +22,9 @@ EPILOG = """Examples:
 def resume(context: typer.Context, json: Json = False) -> None:
     """Finish an interrupted move of pins, or a resolved conflict."""
     from tracker import pins
-    from tracker.statedir import StateDir
 
     this = session(context)
-    state = StateDir(this.config().state_dir)
+    state = state_of(this)
     with state.locked():
         moved = pins.resume(state)
     if moved is None:
@@ -51,6 +50,6 @@ def _rebase(this: Session, state: StateDir, *, json: bool) -> None:
         series = Path(operation.series)
         configured = state.upstream.resolve() == Path(operation.upstream)
         upstream = None if configured else Path(operation.upstream)
-        with opened(this, series, upstream) as bench:
+        with opened(this, series, upstream, writing=True) as bench:
             keep_resolutions(operation, Merger(bench.quarantine), state)
     run(this, operation.onto, operation.from_, series, upstream, write=True, json=json)

@@ -1,10 +1,13 @@
 """What ``rebase``, ``sweep`` and ``bisect`` share: the repository, the series, the object store.
 
 All three also work without a configuration, given ``--upstream``, ``--series`` and the revisions.
+What ``rebase --write`` then has to keep lies in a folder in the working directory, for as long as a
+conflict is open; ``resume`` and ``abort`` find it there.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from tracker.series import Series
     from tracker.statedir import StateDir
 
+UNCONFIGURED = ".lloyal-track"
+
 SeriesFolder = Annotated[
     Path | None,
     typer.Option("--series", metavar="DIR", help="The patches; default: the configured ones."),
@@ -39,7 +44,10 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Everything opened. ``config`` None: there is none, all was named on the command line."""
+    """Everything opened. ``config`` None: there is none, all was named on the command line.
+
+    ``state`` None: nothing is to be kept.
+    """
 
     config: Config | None
     repository: Repository
@@ -83,9 +91,37 @@ def _is_configured(this: Session) -> bool:
     return True
 
 
+def state_of(this: Session) -> StateDir:
+    """The folder in which an operation may be open."""
+    from tracker.statedir import StateDir
+
+    here = StateDir(Path.cwd() / UNCONFIGURED)
+    if not _is_configured(this) and here.operation.exists():
+        return here
+    return StateDir(this.config().state_dir)
+
+
+def tidy(this: Session) -> None:
+    """Without a configuration: leave no folder behind in which nothing is kept any more."""
+    from tracker.statedir import StateDir
+
+    here = StateDir(Path.cwd() / UNCONFIGURED)
+    if not _is_configured(this) and not here.operation.exists() and not here.evidence.exists():
+        shutil.rmtree(here.folder, ignore_errors=True)
+
+
 @contextmanager
-def opened(this: Session, series_folder: Path | None, upstream_dir: Path | None) -> Iterator[Bench]:
-    """Open what the options name, and what the configuration names for the rest."""
+def opened(
+    this: Session,
+    series_folder: Path | None,
+    upstream_dir: Path | None,
+    *,
+    writing: bool = False,
+) -> Iterator[Bench]:
+    """Open what the options name, and what the configuration names for the rest.
+
+    ``writing``: the bench has a state folder, with or without a configuration.
+    """
     from tracker import series as room
     from tracker import upstream
     from tracker.git.quarantine import Quarantine
@@ -102,7 +138,11 @@ def opened(this: Session, series_folder: Path | None, upstream_dir: Path | None)
             assert config is not None  # noqa: S101  (raised above)
             repository = upstream.open_repository(config)
         stack.callback(repository.close)
-        state = StateDir(config.state_dir) if config is not None else None
+        state = None
+        if config is not None:
+            state = StateDir(config.state_dir)
+        elif writing:
+            state = StateDir(Path.cwd() / UNCONFIGURED)
         if state is None:
             objects = Path(stack.enter_context(TemporaryDirectory(prefix="lloyal-track-")))
         elif upstream_dir is None:

@@ -98,7 +98,11 @@ class ConflictFile(Value, frozen=True, kw_only=True):
 
 
 class Conflict(Value, frozen=True, kw_only=True):
-    """A conflict as a value; ``commands`` finish it when typed as they are."""
+    """A conflict as a value; ``commands`` finish it when typed as they are.
+
+    Without ``commands`` no text can settle it (a side is gone, or binary): the patch itself must be
+    rewritten, or dropped.
+    """
 
     files: tuple[ConflictFile, ...]
     commands: tuple[str, ...]

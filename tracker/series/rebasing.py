@@ -33,7 +33,7 @@ from tracker.series.mentions import definers, lacks
 from tracker.series.pinned import Base
 from tracker.series.reading import Series
 from tracker.series.renames import Move, Trail, moves_of
-from tracker.series.resolutions import Resolutions
+from tracker.series.resolutions import Resolutions, text_to_settle
 from tracker.series.trees import read_tree, written
 from tracker.series.verdicts import FileJudged, Judged
 
@@ -206,8 +206,6 @@ def _conflict(engine: Engine, files: list[FileJudged], command: str) -> Conflict
             cards.append(conflict_file(merger, path, file.triple))
         else:
             cards.append(file.card())
-    commands = (
-        f"{command} --write",
-        command.partition(" rebase ")[0] + " resume",
-    )
-    return Conflict(files=tuple(cards), commands=commands)
+    resume = command.partition(" rebase ")[0] + " resume"
+    settled = text_to_settle(merger, files) is not None
+    return Conflict(files=tuple(cards), commands=(f"{command} --write", resume) if settled else ())

@@ -15,6 +15,7 @@ from pathlib import Path
 from tracker.errors import ConfigError
 from tracker.series.merging import Change, Merger, Triple
 from tracker.series.regions import Region, regions
+from tracker.series.verdicts import FileJudged
 from tracker.statedir import write_whole
 
 FOLDER = "resolutions"
@@ -103,6 +104,13 @@ def conflict_text(merger: Merger, triple: Triple) -> bytes | None:
             *(b">>>>>>> patch\n", after),
         ]
     return b"".join(out)
+
+
+def text_to_settle(merger: Merger, files: Sequence[FileJudged]) -> list[bytes] | None:
+    """What a human edits to settle the conflict in ``files``; None if a text cannot settle it."""
+    texts = [conflict_text(merger, f.triple) if f.triple is not None else None for f in files]
+    found = [text for text in texts if text is not None]
+    return found if len(found) == len(files) else None
 
 
 def has_markers(text: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""``rebase --write``: refreshes the patch files, or opens an operation at the first conflict.
+"""``rebase --write``: refreshes the patch files, or opens an operation at a conflict.
 
 All files or none: while a patch conflicts nothing of the series is written. The open operation is
 one file and one folder in the state folder; ``abort`` removes both and nothing else has changed.
@@ -7,6 +7,7 @@ one file and one folder in the state folder; ``abort`` removes both and nothing 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tracker.series.merging import Merger, Triple
 from tracker.series.reading import Series
 from tracker.series.rebasing import Rebased
 from tracker.series.refreshing import refresh
-from tracker.series.resolutions import Resolutions, conflict_text, has_markers
+from tracker.series.resolutions import Resolutions, has_markers, text_to_settle
 from tracker.statedir import StateDir, write_whole
 
 FOLDER = "conflict"
@@ -40,7 +41,9 @@ class Written:
 
 
 def write(rebased: Rebased, series: Series, state: StateDir, upstream: Path) -> Written:
-    """Refresh the files of ``series`` for the target, or open an operation at the first conflict.
+    """Refresh the files of ``series`` for the target; or, at a conflict, open an operation.
+
+    The first conflict that a text can settle is opened.
 
     Raises:
         OperationOpen: another one is open.
@@ -48,8 +51,8 @@ def write(rebased: Rebased, series: Series, state: StateDir, upstream: Path) -> 
     """
     if state.operation.exists():
         raise _open_already(state)
-    stuck = next((m for m in rebased.judged if m.in_series.outcome is Outcome.CONFLICT), None)
-    if stuck is not None:
+    stuck = [m for m in rebased.judged if m.in_series.outcome is Outcome.CONFLICT]
+    if stuck:
         return _open(rebased, stuck, series, state, upstream)
     quarantine = rebased.engine.quarantine
     found = [(m, refresh(quarantine, m)) for m in rebased.judged]
@@ -71,45 +74,43 @@ def write(rebased: Rebased, series: Series, state: StateDir, upstream: Path) -> 
 
 
 def _open(
-    rebased: Rebased, stuck: MemberJudged, series: Series, state: StateDir, upstream: Path
+    rebased: Rebased, stuck: Sequence[MemberJudged], series: Series, state: StateDir, upstream: Path
 ) -> Written:
+    """Open the first conflict that a text can settle; say what is in the way of the others."""
     merger = rebased.engine.judge.merger
-    name = stuck.step.patch.name
-    files: list[OpenFile] = []
-    blocked: list[str] = []
-    folder = state.folder / FOLDER
-    for file in stuck.in_series.files:
-        if file.outcome is not Outcome.CONFLICT:
+    hopeless: list[tuple[str, str]] = []
+    for member in stuck:
+        name = member.step.patch.name
+        in_conflict = [f for f in member.in_series.files if f.outcome is Outcome.CONFLICT]
+        texts = text_to_settle(merger, in_conflict)
+        if texts is None:
+            why = "; ".join(member.in_series.why) or "a file is not a text"
+            reason = f"no text can settle it, the patch must be rewritten: {why}"
+            hopeless.append((name, reason))
             continue
-        path = file.result.new_path or file.result.path
-        text = conflict_text(merger, file.triple) if file.triple is not None else None
-        if text is None or file.triple is None:
-            blocked.append(f"{path}: {'; '.join(file.why) or 'not a text'}")
-            continue
-        files.append(
-            OpenFile(
-                path=path,
-                file=f"{FOLDER}/{path}",
-                base=file.triple.base,
-                ours=file.triple.ours,
-                theirs=file.triple.theirs,
+        files: list[OpenFile] = []
+        for file, text in zip(in_conflict, texts, strict=True):
+            assert file.triple is not None  # noqa: S101  (there is a text)
+            path = file.result.new_path or file.result.path
+            place = f"{FOLDER}/{path}"
+            sides = file.triple
+            files.append(
+                OpenFile(
+                    path=path, file=place, base=sides.base, ours=sides.ours, theirs=sides.theirs
+                )
             )
+            write_whole(state.folder / place, text)
+        operation = RebaseOperation(
+            from_=rebased.document.from_,
+            onto=rebased.document.onto,
+            series=str(series.folder.resolve()),
+            upstream=str(upstream.resolve()),
+            patch=name,
+            files=tuple(files),
         )
-        write_whole(folder / path, text)
-    if blocked:
-        shutil.rmtree(folder, ignore_errors=True)
-        reason = "no text can settle it, the patch must be rewritten: " + "; ".join(blocked)
-        return Written((), (), ((name, reason),), None)
-    operation = RebaseOperation(
-        from_=rebased.document.from_,
-        onto=rebased.document.onto,
-        series=str(series.folder.resolve()),
-        upstream=str(upstream.resolve()),
-        patch=name,
-        files=tuple(files),
-    )
-    write_whole(state.operation, to_json(operation))
-    return Written((), (), (), operation)
+        write_whole(state.operation, to_json(operation))
+        return Written((), (), (), operation)
+    return Written((), (), tuple(hopeless), None)
 
 
 def read_operation(state: StateDir) -> RebaseOperation:
