@@ -8,7 +8,7 @@ is marked ``reliable=False``.
 
 from tracker.source.focus import focused, kept, same_focus
 from tracker.source.lexer import tokens
-from tracker.source.naming import may_define
+from tracker.source.naming import may_define, may_define_type
 from tracker.source.outline import (
     Definition,
     Found,
@@ -33,6 +33,7 @@ __all__ = [
     "is_cpp",
     "kept",
     "may_define",
+    "may_define_type",
     "outline",
     "same_focus",
     "tokens",

@@ -11,6 +11,7 @@ Source: C++ working draft, [lex.phases], [lex.pptoken], [lex.string].
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 COMMENT = rb"//(?:\\\r?\n|[^\n])*|/\*(?s:.*?)(?:\*/|\Z)"
@@ -22,28 +23,38 @@ _WORD = rb"[A-Za-z_$\x80-\xff][0-9A-Za-z_$\x80-\xff]*"
 _MARK = (
     rb"<<=|>>=|<=>|\.\.\.|->\*|::|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|##|\.\*|(?s:.)"
 )
-_SPACE = rb"(?:[ \t\r\n\f\v]+|\\\r?\n)+"
 DIRECTIVE = rb"\#(?:" + STRING + rb"|//(?:\\\r?\n|[^\n])*|/\*(?s:.*?)(?:\*/|\Z)|\\\r?\n|[^\n])*"
 
 
 def _pattern(*, directives: bool) -> re.Pattern[bytes]:
+    """One match is one token with the space in front of it. What most tokens are is tried first: a
+    word that no literal can begin with, and a mark that begins no longer one.
+    """
     groups = [
-        b"(?P<space>" + _SPACE + b")",
+        b"(?P<word>(?![uULR])" + _WORD + b")",
+        rb"(?P<mark>[(){}\[\];,?~])",
         b"(?P<comment>" + COMMENT + b")",
         b"(?P<raw>" + RAW + b")",
         b"(?P<string>" + STRING + b")",
         b"(?P<character>" + CHARACTER + b")",
-        b"(?P<word>" + _WORD + b")",
+        b"(?P<other_word>" + _WORD + b")",
         b"(?P<number>" + NUMBER + b")",
-        b"(?P<mark>" + _MARK + b")",
+        b"(?P<other_mark>" + _MARK + b")",
+        rb"(?P<end>\Z)",
     ]
     if directives:
-        groups.insert(2, b"(?P<directive>" + DIRECTIVE + b")")
-    return re.compile(b"|".join(groups))
+        groups.insert(3, b"(?P<directive>" + DIRECTIVE + b")")
+    return re.compile(rb"(?:[ \t\r\n\f\v]++|\\\r?\n)*+(?:" + b"|".join(groups) + b")")
 
 
 _CODE = _pattern(directives=True)
 _INSIDE_DIRECTIVE = _pattern(directives=False)
+_KINDS = {group: group for group in _CODE.groupindex} | {
+    "other_word": "word",
+    "other_mark": "mark",
+    "comment": "",
+    "end": "",
+}
 _DEFINE_WITH_PARAMETERS = re.compile(rb"#[ \t]*define[ \t]+[0-9A-Za-z_$\x80-\xff]+\(")
 LINE_END = b"\n"
 
@@ -57,14 +68,19 @@ class Token(NamedTuple):
     end: int
 
 
+# The class's own way of making one costs as much as the match.
+_new: Callable[[type[Token], tuple[str, bytes, int, int]], Token] = tuple.__new__
+
+
 def lex(source: bytes, start: int = 0) -> list[Token]:
     """The tokens from byte ``start`` on; a whole preprocessor directive is one token."""
     found: list[Token] = []
     for match in _CODE.finditer(source, start):
-        kind = match.lastgroup
-        if kind is None or kind in {"space", "comment"}:
-            continue
-        found.append(Token(kind, match.group(), match.start(), match.end()))
+        group = match.lastgroup or ""
+        kind = _KINDS[group]
+        if kind:
+            begin, end = match.span(group)
+            found.append(_new(Token, (kind, source[begin:end], begin, end)))
     return found
 
 
@@ -89,9 +105,9 @@ def tokens(text: bytes) -> tuple[bytes, ...]:
 def directive_tokens(directive: bytes) -> list[bytes]:
     """The tokens of one directive, ``#`` first."""
     parts = [
-        match.group()
+        match[group]
         for match in _INSIDE_DIRECTIVE.finditer(directive)
-        if match.lastgroup not in {"space", "comment"}
+        if _KINDS[group := match.lastgroup or "end"]
     ]
     if _DEFINE_WITH_PARAMETERS.match(directive):
         parts[2:4] = [parts[2] + b"("]

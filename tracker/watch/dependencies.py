@@ -25,7 +25,6 @@ _NOT_CALLS = frozenset(
     b"dynamic_cast reinterpret_cast noexcept throw new delete defined".split()
 )
 _FUNCTIONS = frozenset({Kind.FUNCTION, Kind.DECLARATION, Kind.MACRO})
-_TYPES = frozenset({Kind.TYPE})
 _HEADERS = frozenset({".h", ".hpp", ".hh", ".hxx", ".cuh"})
 _MOST = 3  # definitions of one name; with more of them the name says too little
 
@@ -154,13 +153,12 @@ def _call_selector(known: Known) -> str:
 def _type(use: _Use, types: frozenset[str], library: Library) -> list[tuple[str, str]]:
     """The type whose field is used: by the owner's declared type, else the own header's one."""
     last = sorted({name.rpartition("::")[2] for name in types})
-    known = [k for name in last for k in library.by_last_name(name) if k.definition.body]
+    known = [k for name in last for k in library.types_named(name)]
     if not known:
         field = re.compile(rb"\b" + re.escape(use.name) + rb"\b")
         known = [
             k for k in library.types_in(_own_header(library.start)) if field.search(_own_fields(k))
         ]
-    known = [k for k in known if k.definition.kind in _TYPES]
     names = {k.definition.name for k in known}
     if len(names) != 1:
         return []

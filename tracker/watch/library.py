@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tracker.source import Definition, Kind, focused, may_define, outline, tokens
+from tracker.source import Definition, Kind, focused, may_define, may_define_type, outline, tokens
 from tracker.watch.snapshot import Files
 
 _INCLUDE = re.compile(rb'#[ \t]*include[ \t]*"([^"\n]+)"')  # begins plainly: searched fast
@@ -84,6 +84,16 @@ class Library:
             for item in outline(part).definitions:
                 if item.name.rpartition("::")[2] == word:
                     yield Known(path, part, item)
+
+    def types_named(self, word: str) -> tuple[Known, ...]:
+        """The types with a body whose name ends in ``word``, of any scope."""
+        if not any(may_define_type(source, word.encode()) for _, source in self._visible()):
+            return ()
+        return tuple(
+            known
+            for known in self.by_last_name(word)
+            if known.definition.kind is Kind.TYPE and known.definition.body is not None
+        )
 
     def types_in(self, paths: Iterable[str]) -> tuple[Known, ...]:
         """The types that the files define, nested ones too."""
