@@ -217,6 +217,20 @@ def test_a_stage_that_concludes_worse_than_its_parts_gets_an_item() -> None:
     assert (item.status, item.forbids) == (Status.FAIL, True)
 
 
+def test_what_the_poll_says_of_itself_is_shown() -> None:
+    """A refused token, a damaged state file: named, though each ticket was read; advisory."""
+    tickets = replace(
+        documents.tickets(TicketOutcome.UNCHANGED),
+        verdict=Verdict.ATTENTION,
+        notes=("the token is refused", "o/r is now n/r"),
+    )
+    found = drawn(bent(tickets=tickets))
+    item = found["ticket:poll"]
+    assert (item.status, item.blocking) == (Status.ATTENTION, False)
+    assert (item.summary, item.evidence) == ("the token is refused", ("o/r is now n/r",))
+    assert "ticket:stage" not in found
+
+
 def test_tickets_never_forbid() -> None:
     """Upstream threads are advisory whatever happens to them."""
     for outcome in TicketOutcome:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tracker.config import Config, TicketTable
 from tracker.evidence.item import Item
 from tracker.evidence.tickets import (
@@ -30,7 +32,10 @@ _NEWS = (TicketOutcome.POLLED, TicketOutcome.UNCHANGED)
 
 
 def items(config: Config, stages: Stages) -> tuple[Item, ...]:
-    """One per watched ticket. Pass means: asked, and nothing happened that concerns us."""
+    """One per watched ticket, and one for what the poll says of itself.
+
+    Pass means: asked, and nothing happened that concerns us.
+    """
     command = f"{stages.program} poll"
     document = stages.tickets
     found = document.tickets if document else ()
@@ -54,6 +59,20 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
             for table in config.tickets
             if table.key not in seen
         ),
+        *(_said(document.notes, command) if document and document.notes else ()),
+    )
+
+
+def _said(notes: tuple[str, ...], command: str) -> Iterator[Item]:
+    """A refused token, a state file that was not used: without it the news below reads wrong."""
+    yield Item(
+        id="ticket:poll",
+        title="the poll itself",
+        status=Status.ATTENTION,
+        blocking=False,
+        summary=notes[0],
+        evidence=notes[1:],
+        reproduce=command,
     )
 
 
