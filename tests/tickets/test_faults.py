@@ -408,6 +408,22 @@ def test_a_token_goes_to_no_other_host(
     assert document.tickets[2].outcome is TicketOutcome.POLLED
 
 
+def test_redirects_in_a_circle_are_few(
+    github: FakeGitHub, poll: Poll, three: tuple[str, str, str]
+) -> None:
+    """Each counts for the limit: after four of them the next ticket is asked."""
+    there = {"Location": f"{github.url}/repos/up/core/issues/22"}
+    back = {"Location": f"{github.url}/repos/up/core/issues/2"}
+    github.trouble(r"/issues/2$", Reply(301, {"message": "Moved"}, there))
+    github.trouble(r"/issues/22$", Reply(301, {"message": "Moved"}, back))
+    before = len(github.requests)
+    document = poll(*three, day=8)
+    assert document.tickets[1].fault is FaultKind.REDIRECTED_AWAY
+    assert document.tickets[1].why == "not polled, because redirects lead in a circle"
+    assert document.tickets[2].outcome is TicketOutcome.POLLED
+    assert len(github.requests) - before == 4 + 4
+
+
 def test_a_library_says_nothing_of_its_own(
     github: FakeGitHub, poll: Poll, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 import github
 import requests
+import urllib3
 import urllib3.exceptions
 from github import Auth
 
@@ -67,6 +68,30 @@ class Spent:
     wait_s: float = 0.0
 
 
+class _Hops(threading.local):
+    """Permanent redirects that the request of this thread met."""
+
+    met = 0
+
+
+_hops = _Hops()
+
+
+class _FewHops(urllib3.Retry):
+    """Repeats nothing, and ends a row of permanent redirects: PyGithub follows some thousand."""
+
+    def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
+        """Asked by urllib3 about every response."""
+        del method, has_retry_after
+        _hops.met += status_code == _MOVED
+        if _hops.met > _MOST_HOPS:
+            raise RecursionError
+        return False
+
+
+_MOVED = 301
+
+
 class Forge:
     """One run's conversation with the API; not for several threads."""
 
@@ -95,7 +120,7 @@ class Forge:
             auth=Auth.Token(token) if token else None,
             timeout=max(1, round(self._bounds.request_s)),
             user_agent=f"lloyal-track/{__version__}",
-            retry=None,
+            retry=_FewHops(0, read=False),
             per_page=PER_PAGE,
             seconds_between_requests=None,
             seconds_between_writes=None,
@@ -311,7 +336,7 @@ _RAISED: tuple[tuple[type[Exception], FaultKind, str], ...] = (
     (_TookTooLong, FaultKind.TIMEOUT, "{host} did not answer in time"),
     (requests.exceptions.Timeout, FaultKind.TIMEOUT, "{host} did not answer in time"),
     (requests.exceptions.ConnectionError, FaultKind.TIMEOUT, "{host} broke the connection"),
-    # PyGithub follows a 301 without a limit, and refuses one to another scheme or host.
+    # Of ours, see above; PyGithub refuses a 301 to another scheme or host.
     (RecursionError, FaultKind.REDIRECTED_AWAY, "redirects lead in a circle"),
     (
         RuntimeError,
