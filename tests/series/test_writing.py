@@ -246,3 +246,58 @@ def test_a_patch_of_a_file_that_upstream_moved_is_refreshed(
     rebased, written = place.rebase("new", "new")
     assert rebased.document.patches[0].notes == ()
     assert written.files == ()
+
+
+def _settled(place: Place, path: str, text: str) -> None:
+    file = place.state.folder / "conflict" / path
+    start, _, rest = file.read_text().partition("<<<<<<< upstream\n")
+    file.write_text(start + text + rest.partition(">>>>>>> patch\n")[2])
+    place.resume()
+
+
+def test_a_file_that_both_added_is_settled_for_good(tmp_path: Path) -> None:
+    """The text that a person made of the two is used, and does not ask again."""
+    patch = diff(_PIN, {"n.c": "int a;\nint mine;\n"})
+    place = _place(tmp_path, {"n.c": "int a;\nint theirs;\n"}, patch)
+    place.rebase("pin", "new")
+    _settled(place, "n.c", "int a;\nint theirs;\nint mine;\n")
+    rebased, written = place.rebase("pin", "new")
+    (result,) = rebased.document.patches
+    assert result.outcome is Outcome.MERGED
+    assert result.notes == (Note.REFRESH_NEEDED, Note.RESOLUTION_USED)
+    assert written.files == ("0001.patch",)
+    work = tmp_path / "w"
+    git(tmp_path, "clone", "-q", str(tmp_path / "up"), str(work))
+    git(work, "apply", str(place.patches / "0001.patch"))
+    assert (work / "n.c").read_text() == "int a;\nint theirs;\nint mine;\n"
+
+
+@pytest.mark.parametrize("path", ["a.c", "n.c"])
+def test_a_resolution_that_takes_upstreams_side_leaves_no_patch(tmp_path: Path, path: str) -> None:
+    """It stands in no result, so it is not told to be merged, and no pin moves by it."""
+    theirs: dict[str, File] = {"a.c": numbered(1, 40, L20="theirs"), "n.c": "theirs\n"}
+    mine: dict[str, File] = {"a.c": numbered(1, 40, L20="mine"), "n.c": "mine\n"}
+    place = _place(tmp_path, {path: theirs[path]}, diff(_PIN, {path: mine[path]}))
+    place.rebase("pin", "new")
+    _settled(place, path, "theirs\n")
+    rebased, written = place.rebase("pin", "new")
+    (result,) = rebased.document.patches
+    assert result.outcome is Outcome.UPSTREAMED
+    assert result.verdict is Verdict.ATTENTION
+    assert "keeps upstream's own lines" in result.why
+    assert written.files == ()
+
+
+def test_a_resolution_that_drops_one_of_two_hunks_is_told(tmp_path: Path) -> None:
+    """Only what is left is carried."""
+    patch = diff(_PIN, {"a.c": numbered(1, 40, L10="mine", L30="mine")})
+    place = _place(tmp_path, {"a.c": numbered(1, 40, L10="theirs", L30="theirs")}, patch)
+    place.rebase("pin", "new")
+    file = place.state.folder / "conflict/a.c"
+    start, _, rest = file.read_text().partition("<<<<<<< upstream\n")
+    file.write_text(start + "theirs\n" + rest.partition(">>>>>>> patch\n")[2])
+    _settled(place, "a.c", "both\n")
+    rebased, _written = place.rebase("pin", "new", writing=False)
+    (result,) = rebased.document.patches
+    assert result.outcome is Outcome.PARTLY_UPSTREAMED
+    assert [h.outcome for h in result.files[0].hunks] == [Outcome.UPSTREAMED, Outcome.MERGED]

@@ -20,13 +20,14 @@ from tracker.series.patch import Binary, Kind
 from tracker.series.pinned import Base, FileStep, apply_to
 from tracker.series.placing import Placed, splice
 from tracker.series.relocating import Finder, relocate
-from tracker.series.resolutions import Resolutions
+from tracker.series.resolutions import Resolutions, dropped_hunks
 from tracker.series.texts import Texts
 from tracker.series.trees import Slot, Tree
 from tracker.series.upstreaming import made_upstream
 from tracker.series.verdicts import FileJudged, Job, Judged, combined
 
 _TELLING = 7  # digits of an abbreviated blob id, as git abbreviates at least
+_DROPPED = "a resolution keeps upstream's own lines: nothing of the change is left there"
 _CODE = 3  # characters of a line that tells something; a brace alone does not
 
 
@@ -263,14 +264,19 @@ class Judge:
         """
         oid = self.merger.quarantine.write_blob(content)
         landed = land(self._texts(triple, path, None), placed)
+        by_human = outcome is Outcome.MERGED
+        dropped = dropped_hunks(self.merger, triple, oid, placed) if by_human else frozenset()
         hunks = tuple(
             item.result
             if item.result.outcome is not Outcome.CONFLICT
-            else replace_fields(item.result, outcome=outcome)
-            for item in landed
+            else replace_fields(
+                item.result, outcome=Outcome.UPSTREAMED if place in dropped else outcome
+            )
+            for item, place in zip(landed, placed, strict=True)
         )
-        by_human = outcome is Outcome.MERGED
         why = () if by_human else ("clean only to a merge that knows the language: read it",)
+        if any(hunk.outcome is Outcome.UPSTREAMED for hunk in hunks) and dropped:
+            why = (_DROPPED,)
         return _Content(Merged(oid, clean=True), hunks, (), why, resolved=by_human)
 
     def _in_other_file(self, job: Job, step: FileStep, find: Finder) -> FileJudged | None:
@@ -352,7 +358,16 @@ class Judge:
             return self._whole(step, path, Outcome.UPSTREAMED, {})
         why = f"{path} was added upstream too, with other content"
         triple = triple_of(job, step, self._empty)
-        return self._whole(step, path, Outcome.CONFLICT, {}, why, triple)
+        assert triple is not None  # noqa: S101  (both sides are there)
+        settled = self._resolutions.resolve(self.merger, triple) if self._resolutions else None
+        if settled is None:
+            return self._whole(step, path, Outcome.CONFLICT, {}, why, triple)
+        oid = self.merger.quarantine.write_blob(settled)
+        dropped = oid == ours.oid
+        outcome = Outcome.UPSTREAMED if dropped else Outcome.MERGED
+        changes = {path: Slot(ours.mode, oid)}
+        judged = self._whole(step, path, outcome, changes, _DROPPED if dropped else "", triple)
+        return replace(judged, resolved=True)
 
     def _deleted(self, step: FileStep, path: str, ours: Slot) -> FileJudged:
         assert step.base is not None  # noqa: S101  (a deleted file was there)

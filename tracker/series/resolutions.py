@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracker.errors import ConfigError
-from tracker.series.merging import Change, Merger, Triple
+from tracker.series.merging import Change, Merger, Triple, overlapping, to_new
+from tracker.series.placing import Placed
 from tracker.series.regions import Region, regions
 from tracker.series.verdicts import FileJudged
 from tracker.statedir import write_whole
@@ -111,6 +112,26 @@ def text_to_settle(merger: Merger, files: Sequence[FileJudged]) -> list[bytes] |
     texts = [conflict_text(merger, f.triple) if f.triple is not None else None for f in files]
     found = [text for text in texts if text is not None]
     return found if len(found) == len(files) else None
+
+
+def dropped_hunks(
+    merger: Merger, triple: Triple, result: str, placed: Sequence[Placed]
+) -> frozenset[Placed]:
+    """The hunks of which the resolution ``result`` left nothing: it has upstream's own lines there.
+
+    None where it differs from upstream's text elsewhere too, for that may be the hunk's change.
+    """
+    upstream = merger.changes(triple.base, triple.ours)
+    made = merger.changes(triple.ours, result)
+    if upstream is None or made is None:
+        return frozenset()
+    near = {
+        place: overlapping(made, to_new(upstream, place.at) - 1, to_new(upstream, place.end) + 1)
+        for place in placed
+    }
+    if {change for found in near.values() for change in found} != set(made):
+        return frozenset()
+    return frozenset(place for place, found in near.items() if not found)
 
 
 def has_markers(text: bytes) -> bool:
