@@ -47,6 +47,17 @@ def test_news_is_exit_1_and_no_news_exit_0(folder: Path, github: FakeGitHub) -> 
     assert "a | warning\n" in second.stdout
 
 
+def test_closed_is_not_called_fixed(folder: Path, github: FakeGitHub) -> None:
+    """A bot closes a stale report as completed (H06); one that a pull request closes is another."""
+    github.issue("up/core#1", labels=[{"name": "stale"}])
+    github.close("up/core#1", "completed")
+    words = "nothing says that it is fixed"
+    assert words in run_tool(folder, github.url, "poll").stdout
+    github.pull("up/core#2", state="closed", merged_at="2026-11-01")
+    github.refers("up/core#2", "up/core#1", body="Fixes #1")
+    assert words not in run_tool(folder, github.url, "poll").stdout
+
+
 def test_without_a_network_it_says_so(folder: Path) -> None:
     """Exit 1, "not polled, because ...", no traceback, no file."""
     done = run_tool(folder, "http://127.0.0.1:1", "-q", "poll")

@@ -52,7 +52,7 @@ def _shown(document: TicketsDocument) -> str:
 
 def _ticket(ticket: TicketResult) -> list[str]:
     from tracker.markup import plain
-    from tracker.tickets.facts import standing
+    from tracker.tickets.facts import fix_unseen, standing
 
     state = ticket.state
     known = standing(state) if state else "never seen"
@@ -63,6 +63,8 @@ def _ticket(ticket: TicketResult) -> list[str]:
     if ticket.why:
         seen = f" (last seen {state.polled_at[:10]})" if state else ""
         lines.append(f"    {plain(ticket.why)}{seen}")
+    if state and fix_unseen(state) and not ticket.resolution_why:
+        lines.append("    no commit and no pull request closed it: nothing says that it is fixed")
     if ticket.resolution_why:
         lines.append(f"    {plain(ticket.resolution_why)}")
     return lines

@@ -295,6 +295,12 @@ def changes(previous: TicketState | None, now: TicketState) -> tuple[str, ...]:
     return tuple(found)
 
 
+def fix_unseen(state: TicketState) -> bool:
+    """Closed, and neither a commit nor a pull request says that it did it: a bot closes so, too."""
+    nobody = state.closed_by is None and not state.closing
+    return state.kind == "issue" and state.state == "closed" and nobody
+
+
 def standing(state: TicketState) -> str:
     """``open``, ``merged``, ``closed (not planned)``."""
     if state.merged:
