@@ -188,6 +188,28 @@ def test_lines_that_upstream_added_are_not_removed_silently(tmp_path: Path) -> N
     assert result.verdict is Verdict.ATTENTION
 
 
+def test_a_file_with_a_new_name_is_no_cover_for_a_revert(tmp_path: Path) -> None:
+    """Upstream renamed it; what it changed since the pin is told apart from what it only moved."""
+    pin = {"a": numbered(1, 30)}
+    newer = {"b": numbered(1, 30, L14="line 14\nguard the next step")}
+    for number, (mine, flags) in enumerate(
+        [(numbered(1, 30), (Flag.SILENT_REVERT,)), (newer["b"].replace("line 12\n", ""), ())]
+    ):
+        patch = diff(newer, {"b": mine})
+        result = judge_one(tmp_path / str(number), pin, {"a": None, **newer}, patch)
+        assert tuple(flag for flag in result.flags if flag is not Flag.NO_BASE) == flags
+
+
+def test_a_patch_may_replace_what_the_one_before_it_added(tmp_path: Path) -> None:
+    """That is no line of upstream's."""
+    pin = {"a": numbered(1, 30)}
+    newer = {"a": numbered(1, 30, L14="line 14\nguard the next step")}
+    first = {"a": newer["a"].replace("line 20\n", "line 20\ncarried by the first\n")}
+    second = {"a": first["a"].replace("carried by the first", "carried by the second")}
+    document = judge(tmp_path, pin, newer, diff(newer, first), diff(first, second))
+    assert all(Flag.SILENT_REVERT not in patch.flags for patch in document.patches)
+
+
 def test_a_byte_order_mark_is_explained(tmp_path: Path) -> None:
     """The hunk has no mark where the file has one (P49)."""
     pin = {"f.cpp": b"\xef\xbb\xbfint a;\nint b;\n"}

@@ -72,7 +72,7 @@ class Engine:
         self.paths = touched_paths(form for m in series.members for form in m.forms)
         self.pin = read_tree(quarantine, pin_tree, self.paths)
         quarantine.ensure(self.pin.blobs())
-        self.judge = Judge(Merger(quarantine), resolutions, self.pin)
+        self.judge = Judge(Merger(quarantine), resolutions, self.pin, pin_tree)
         self.steps: list[tuple[Step, ...]] = []
         here = self.pin
         for member in series.members:

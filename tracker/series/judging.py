@@ -15,6 +15,7 @@ from msgspec.structs import replace as replace_fields
 from tracker.evidence.rebase import FileResult, Flag, HunkResult, Outcome
 from tracker.series import structural
 from tracker.series.landing import Landed, absolute, land
+from tracker.series.mentions import lines_in
 from tracker.series.merging import Merged, Merger, Triple
 from tracker.series.patch import Binary, Kind
 from tracker.series.pinned import Base, FileStep, apply_to
@@ -76,12 +77,15 @@ class Judge:
     def __init__(
         self,
         merger: Merger,
-        resolutions: Resolutions | None = None,
-        pin: Tree | None = None,
+        resolutions: Resolutions | None,
+        pin: Tree,
+        pin_tree: str,
     ) -> None:
-        """``pin``: upstream's own files on the pin, to tell what upstream added since."""
+        """``pin``: upstream's own files on the pin, to tell what upstream added since;
+        ``pin_tree``: the id of the tree that holds them.
+        """
         self.merger = merger
-        self._pin = pin
+        self._pin, self._pin_tree = pin, pin_tree
         self._resolutions = resolutions
         self._known: dict[tuple[Triple, str, tuple[Placed, ...]], _Content] = {}
         self._empty = merger.quarantine.write_blob(b"")
@@ -311,24 +315,36 @@ class Judge:
         seen them; a patch that was made for another revision can remove them unseen.
         """
         path = step.file.old_path
-        if path is None or self._pin is None or judged.outcome is Outcome.CONFLICT:
+        if path is None or judged.outcome is Outcome.CONFLICT:
             return judged
-        pinned = self._pin.get(path)
         target = judged.result.new_path or path
         ours = before.get(target) or before.get(path)
+        upstream = before.files.get(target) or before.files.get(path)
         result = judged.changes.get(target)
-        if pinned is None or ours is None or ours == result:
+        if ours is None or upstream is None or ours == result:
             return judged
         lines = self.merger.lines
         now = Counter(lines(ours.oid))
         left = Counter(lines(result.oid)) if result is not None else Counter()
-        lost = (now - left) & (now - Counter(lines(pinned.oid)))
-        telling = [line for line in lost if len(line.strip()) >= _CODE]
+        lost = (now - left) & Counter(lines(upstream.oid))
+        telling = self._since_pin(path, upstream, [n for n in lost if len(n.strip()) >= _CODE])
         if not telling:
             return judged
         shown = telling[0].decode("utf-8", "replace").strip()
         why = f"{target}: removes what upstream added since the pin: {shown}"
         return replace(judged, flags=(*judged.flags, Flag.SILENT_REVERT), why=(*judged.why, why))
+
+    def _since_pin(self, path: str, upstream: Slot, removed: list[bytes]) -> list[bytes]:
+        """Those of the lines that upstream added. Of a file that the pin has under another name, or
+        not at all, those that stand in no file of the pin.
+        """
+        pinned = self._pin.get(path)
+        if pinned is not None:
+            lines = self.merger.lines
+            added = Counter(lines(upstream.oid)) - Counter(lines(pinned.oid))
+            return [line for line in removed if line in added]
+        there = lines_in(self.merger.quarantine, self._pin_tree, removed)
+        return [line for line in removed if line.rstrip(b"\r\n") not in there]
 
     def _texts(self, triple: Triple, path: str, result: str | None) -> Texts:
         lines = self.merger.lines

@@ -7,7 +7,7 @@ are searched. A filtered clone holds too few files to tell, so it finds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeGuard
 
@@ -53,6 +53,23 @@ def blobs_with(quarantine: Quarantine, blobs: Iterable[str], word: str) -> set[s
         return set()
     tree = quarantine.write_tree({name: (_FILE, oid) for name, oid in wanted.items()})
     return {wanted[name] for name in _grep(quarantine, tree, word)}
+
+
+def lines_in(quarantine: Quarantine, tree: str, lines: Collection[bytes]) -> set[bytes]:
+    """Those of the lines, without their ends, that stand in some file of ``tree``, a full id; none
+    in a filtered clone.
+    """
+    wanted = {line.rstrip(b"\r\n") for line in lines}
+    if not wanted or quarantine.repository.is_partial:
+        return set()
+    args = ["grep", "-h", "-I", "-F", "-f", "-", tree, "--"]
+    patterns = b"".join(b"%b\n%b\r\n" % (line, line) for line in sorted(wanted))
+    asked = quarantine.git(args, stdin=patterns, check=False)
+    if asked.code not in (0, 1):
+        raise EnvironmentFault(
+            f"git grep failed (status {asked.code}): {asked.complaint}", where=tree
+        )
+    return wanted & {line.rstrip(b"\r") for line in asked.stdout.split(b"\n")}
 
 
 def lacks(quarantine: Quarantine, tree: str, symbol: str) -> bool:
