@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.series.rebases import agree
 from tests.support.patches import diff, numbered, series_of
 from tests.support.repos import File, Step, add, build, git, state
 from tracker.errors import UsageError
@@ -15,8 +16,7 @@ from tracker.evidence.verdict import Verdict
 from tracker.git.quarantine import Quarantine
 from tracker.git.repository import Repository
 from tracker.progress import SILENT
-from tracker.series import Series, bisect, read_series, rebase, sweep
-from tracker.series.sweeping import sweep_range
+from tracker.series import bisect, read_series, rebase, sweep
 
 _PIN: dict[str, File] = {"a": numbered(1, 30), "b": numbered(1, 30), "c": "0\n"}
 _FIRST = diff(_PIN, {"a": numbered(1, 30, L15="mine")})
@@ -45,22 +45,6 @@ def _sweep(tmp_path: Path, steps: list[Step]) -> tuple[list[str], SweepDocument]
                 repository, series, from_=ids[0], to=ids[-1], quarantine=store, progress=SILENT
             )
     return ids, document
-
-
-def _agree(tmp_path: Path, ids: list[str], series: Series, *, merges: bool = False) -> list[str]:
-    """The sweep's answers, one a revision, after comparing each with a rebase onto it."""
-    with Repository.open(tmp_path / "up") as repository:
-        with Quarantine(repository, tmp_path / "q") as store:
-            swept = sweep_range(repository, series, ids[0], ids[-1], store, SILENT, merges=merges)
-            answers = []
-            assert {place.commit for place in swept.places} == set(ids)
-            for index, commit in enumerate(place.commit for place in swept.places):
-                ends = {"from_": ids[0], "onto": commit}
-                alone = rebase(repository, series, **ends, quarantine=store, progress=SILENT)
-                expected = [(p.outcome, p.flags) for p in alone.patches]
-                assert [(a.outcome, a.flags) for a in swept.answers_at(index)] == expected, index
-                answers.append(" ".join(a.text for a in swept.answers_at(index)))
-    return answers
 
 
 def test_the_furthest_clean_pin_and_who_broke_what(tmp_path: Path) -> None:
@@ -125,7 +109,7 @@ def test_every_revision_has_the_verdict_of_a_rebase_onto_it(tmp_path: Path) -> N
         )
     ids = build(tmp_path / "up", [Step(_PIN), *steps])
     series = read_series(series_of(tmp_path / "p", _FIRST, _SECOND))
-    assert len(set(_agree(tmp_path, ids, series))) > 1
+    assert len(set(agree(tmp_path, ids, series))) > 1
 
 
 def _function(name: str, line: str = "step(4);") -> str:
@@ -154,33 +138,12 @@ def test_a_function_is_followed_into_another_file_as_a_rebase_does(tmp_path: Pat
         {"a.cpp": _SPLIT["a.cpp"]},
     ]
     ids = build(tmp_path / "up", [_SPLIT, *steps])
-    answers = _agree(tmp_path, ids, read_series(series_of(tmp_path / "p", _MOVE)))
+    answers = agree(tmp_path, ids, read_series(series_of(tmp_path / "p", _MOVE)))
     assert answers == [
         "unchanged",
         *["structural", "structural", "conflict", "structural", "conflict", "structural"],
         *["conflict", "unchanged"],
     ]
-
-
-_ADDED = diff({}, {"dir/sub/new": "mine\n"})
-
-
-@pytest.mark.parametrize("mode", ["100644", "120000"])
-def test_a_folder_that_turns_into_something_else_is_noticed(tmp_path: Path, mode: str) -> None:
-    """A patch that only adds a file touches no file of upstream's, but needs its folder."""
-    other: File = (mode, b"elsewhere")
-    steps: list[dict[str, File]] = [
-        {"dir/sub/old": "1\n", "dir/old": "1\n"},
-        {"dir/sub/old": "2\n"},
-        {"dir/sub/old": None, "dir/sub": other},
-        {"c": "x\n"},
-        {"dir/sub": None, "dir/old": None, "dir": other},
-        {"dir": None, "dir/sub/old": "1\n"},
-        {"dir/sub/old": None},
-    ]
-    ids = build(tmp_path / "up", steps)
-    answers = _agree(tmp_path, ids, read_series(series_of(tmp_path / "p", _ADDED)))
-    assert answers == [*["unchanged"] * 2, *["conflict"] * 3, *["unchanged"] * 2]
 
 
 def test_the_commit_that_moves_the_definition_is_the_break(tmp_path: Path) -> None:
@@ -291,7 +254,7 @@ def test_with_merges_too_each_revision_has_the_verdict_of_a_rebase_onto_it(tmp_p
     ids = _branched(tmp_path / "up")
     series = read_series(series_of(tmp_path / "p", _FIRST, _SECOND))
     inside = [oid for name, oid in ids.items() if name != "early"]
-    answers = _agree(tmp_path, inside, series, merges=True)
+    answers = agree(tmp_path, inside, series, merges=True)
     assert len(set(answers)) > 2
 
 
@@ -308,7 +271,7 @@ def test_a_symbol_that_vanishes_elsewhere_ends_the_answer(tmp_path: Path) -> Non
     ids = build(tmp_path / "up", [pin, *steps])
     toml = '[[patch]]\nfile = "0001.patch"\npurpose = "x"\nneeds = ["the_symbol"]\n'
     series = read_series(series_of(tmp_path / "p", _FIRST, toml=toml))
-    answers = _agree(tmp_path, ids, series)
+    answers = agree(tmp_path, ids, series)
     assert answers == ["unchanged", "unchanged", "not-applicable", "not-applicable", "conflict"]
     with Repository.open(tmp_path / "up") as repository:
         with Quarantine(repository, tmp_path / "q") as store:

@@ -131,10 +131,14 @@ class Quarantine:
 
     def entries(self, treeish: str, paths: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Like :meth:`entry` for many paths in one call; those that are no file are left out."""
+        listed = self.listing(treeish, paths)
+        return {e.path: (e.mode, e.oid) for e in listed if e.type != "tree"}
+
+    def listing(self, treeish: str, paths: Sequence[str]) -> list[TreeEntry]:
+        """What stands at ``paths`` of a tree or commit id, and the folders above; in one call."""
         if not paths:
-            return {}
-        listed = self.git(["ls-tree", "-z", treeish, "--", *paths]).stdout
-        return {e.path: (e.mode, e.oid) for e in parse_tree_listing(listed) if e.type != "tree"}
+            return []
+        return parse_tree_listing(self.git(["ls-tree", "-t", "-z", treeish, "--", *paths]).stdout)
 
     def find_blob(self, name: str, path: str) -> tuple[str, bytes] | None:
         """Full id and content of a blob by full or abbreviated id, None if missing or ambiguous.

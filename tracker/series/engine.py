@@ -14,7 +14,7 @@ from tracker.git.quarantine import Quarantine
 from tracker.progress import SILENT, Progress
 from tracker.series.judging import Judge
 from tracker.series.merging import Merger
-from tracker.series.pinned import Base, Step, step_on, touched_paths
+from tracker.series.pinned import Base, Step, new_paths, step_on, touched_paths
 from tracker.series.reading import Member, Series
 from tracker.series.relocating import Finder
 from tracker.series.renames import Move
@@ -70,6 +70,7 @@ class Engine:
         self.quarantine = quarantine
         self.series = series
         self.paths = touched_paths(form for m in series.members for form in m.forms)
+        self.arrivals = new_paths(form for m in series.members for form in m.forms)
         self.pin = read_tree(quarantine, pin_tree, self.paths)
         quarantine.ensure(self.pin.blobs())
         self.judge = Judge(Merger(quarantine), resolutions, self.pin, pin_tree)

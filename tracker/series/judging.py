@@ -153,10 +153,9 @@ class Judge:
         if step.base is not None and ours.mode[:2] != step.base.mode[:2]:
             return self._whole(step, path, Outcome.CONFLICT, {}, f"{path} became another kind")
         if file.new_path not in (file.old_path, path):
-            blocked = job.tree.blocked(file.new_path)
-            if job.tree.get(file.new_path) is not None or blocked is not None:
-                why = f"{blocked or file.new_path} is there already"
-                return self._whole(step, path, Outcome.CONFLICT, {}, why)
+            occupied = job.occupied(file.new_path)
+            if occupied:
+                return self._whole(step, path, Outcome.CONFLICT, {}, occupied)
             target = file.new_path
         else:
             target = path
@@ -365,10 +364,9 @@ class Judge:
         assert path is not None and step.theirs is not None  # noqa: S101
         ours = job.tree.get(path)
         if ours is None:
-            blocked = job.tree.blocked(path)
-            if blocked is not None:
-                why = f"{blocked} is a file there"
-                return self._whole(step, path, Outcome.CONFLICT, {}, why)
+            occupied = job.occupied(path)
+            if occupied:
+                return self._whole(step, path, Outcome.CONFLICT, {}, occupied)
             return self._whole(step, path, Outcome.UNCHANGED, {path: step.theirs})
         if ours.oid == step.theirs.oid:
             return self._whole(step, path, Outcome.UPSTREAMED, {})
@@ -401,10 +399,9 @@ class Judge:
             why = f"{file.old_path} is not there"
             return self._whole(step, None, Outcome.CONFLICT, {}, why)
         if file.kind is not Kind.MODIFY and file.new_path is not None:
-            blocked = job.tree.blocked(file.new_path)
-            if job.tree.get(file.new_path) is not None or blocked is not None:
-                why = f"{blocked or file.new_path} is there already"
-                return self._whole(step, file.new_path, Outcome.CONFLICT, {}, why)
+            occupied = job.occupied(file.new_path)
+            if occupied:
+                return self._whole(step, file.new_path, Outcome.CONFLICT, {}, occupied)
         found = apply_to(self.merger.quarantine, job.step.patch, file, ours)
         if isinstance(found, str):
             return self._whole(step, path, Outcome.CONFLICT, {}, f"{file.path}: {found}")

@@ -65,6 +65,22 @@ def touched_paths(patches: Iterable[Patch]) -> set[str]:
     }
 
 
+def new_paths(patches: Iterable[Patch]) -> set[str]:
+    """Every path at which one of the patches puts a file that was not there."""
+    files = (file for patch in patches for file in patch.files)
+    return {
+        file.new_path
+        for file in files
+        if file.new_path is not None and file.kind not in (Kind.MODIFY, Kind.DELETE)
+    }
+
+
+def leaving(patch: Patch) -> set[str]:
+    """The paths that ``patch`` takes away."""
+    gone = (file for file in patch.files if file.kind in (Kind.RENAME, Kind.DELETE))
+    return {file.old_path for file in gone if file.old_path is not None}
+
+
 def step_on(quarantine: Quarantine, patch: Patch, tree: Tree) -> tuple[Step, Tree]:
     """Apply ``patch`` exactly to ``tree``; the step, and the tree afterwards.
 
@@ -106,11 +122,9 @@ def _apply(quarantine: Quarantine, patch: Patch, file: FilePatch, tree: Tree) ->
     if file.old_path is not None and base is None:
         return "no such file"
     if file.new_path is not None and file.new_path != file.old_path:
-        if tree.get(file.new_path) is not None:
-            return "the file is there already"
-        blocked = tree.blocked(file.new_path)
-        if blocked is not None:
-            return f"{blocked} is a file"
+        occupied = tree.occupied(file.new_path, leaving(patch))
+        if occupied:
+            return occupied
     return apply_to(quarantine, patch, file, base)
 
 

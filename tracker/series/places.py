@@ -15,7 +15,7 @@ from tracker.series.engine import Engine, Target
 from tracker.series.history import Revision, commits_of, refuse_another_line
 from tracker.series.mentions import Definers, Mentions, blobs_with
 from tracker.series.renames import Move, Trail, moves_of
-from tracker.series.trees import Slot, Tree, not_folders_everywhere, read_tree, with_parents
+from tracker.series.trees import Slot, Tree, files_below, folders_at, read_tree, with_parents
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +23,21 @@ class Contents:
     """Equal contents have equal answers.
 
     ``files``: those of the series, wherever upstream moved them, and those that stand where a
-    folder is needed. ``absent``: symbols that patches need and the revision lacks. ``definers``: of
+    folder is needed. ``folders``: of the series' paths, those that are a folder, with the files in
+    it. ``absent``: symbols that patches need and the revision lacks. ``definers``: of
     functions that were looked for, the files that define them.
     """
 
     files: tuple[tuple[str, Slot], ...]
     moves: tuple[tuple[str, Move], ...]
+    folders: tuple[tuple[str, tuple[str, ...]], ...] = ()
     absent: frozenset[str] = frozenset()
     definers: tuple[tuple[str, Definers], ...] = ()
 
     def target(self) -> Target:
         """What the engine judges; without looking into files that are not named here."""
-        return Target(Tree(dict(self.files)), dict(self.moves), self.absent.__contains__, self.find)
+        tree = Tree(dict(self.files), folders=dict(self.folders))
+        return Target(tree, dict(self.moves), self.absent.__contains__, self.find)
 
     def find(self, function: str) -> Definers:
         return next((files for name, files in self.definers if name == function), ())
@@ -79,10 +82,11 @@ def places_of(
         UsageError: the start is not on the first-parent line that leads to the end.
     """
     trail = Trail(repository, engine.quarantine, start, end, merges=merges)
-    folders = _unsteady_folders(engine, repository, start, end, merges=merges)
-    steps = trail.walk(engine.paths | folders)
+    commits = [start, *commits_of(repository, start, end, merges=merges)] if engine.arrivals else []
+    folders = _Folders(engine, commits)
+    steps = trail.walk(engine.paths | folders.unsteady)
     refuse_another_line([revision for revision, _moves in steps], start, end)
-    reader = _Reader(repository, engine, start)
+    reader = _Reader(repository, engine, start, folders)
     forks: dict[str, Place] = {}
     places = [Place(start, (), {}, reader.begin())]
     for revision, moves in steps:
@@ -110,21 +114,26 @@ class _Reader:
     ``files``: of every commit met so far, by commit.
     """
 
-    def __init__(self, repository: Repository, engine: Engine, start: str) -> None:
+    def __init__(
+        self, repository: Repository, engine: Engine, start: str, folders: _Folders
+    ) -> None:
         self._repository, self._engine, self._start = repository, engine, start
+        self._folders = folders
         self.files: dict[str, Mapping[str, Slot | None]] = {}
         self._contents: dict[str, Contents] = {}
         self._newer = {start}  # the start and what came from it
 
     def begin(self) -> Contents:
         pin = self._engine.pin
-        self.files[self._start] = {path: pin.get(path) for path in self._engine.paths}
+        there = with_parents(self._engine.paths)
+        self.files[self._start] = {path: pin.get(path) for path in there}
         return self._keep(self._start, {})
 
     def outside(self, commit: str) -> Contents:
         """Of a commit that does not come from the start; read from its tree."""
         tree = read_tree(self._engine.quarantine, self._repository.tree(commit), self._engine.paths)
         self.files[commit] = tree.files
+        self._folders.add(commit, tree)
         return self._beside(commit)
 
     def contents(self, revision: Revision, moves: Mapping[str, Move]) -> Contents:
@@ -162,23 +171,42 @@ class _Reader:
         self._contents[commit] = Contents(
             tuple((path, slot) for path, slot in there if slot is not None),
             tuple(sorted(moved.items())),
+            self._folders.at(commit),
         )
         return self._contents[commit]
 
 
-def _unsteady_folders(
-    engine: Engine, repository: Repository, start: str, end: str, *, merges: bool
-) -> set[str]:
-    """Folders that added files need and that some revision lacks: a file may stand there instead.
+class _Folders:
+    """Where new files of the series meet a folder, or need one.
 
-    The others must not be asked for: every commit below them would be listed.
+    ``unsteady``: folders that they need and that some revision lacks: a file may stand there. The
+    others must not be asked for: every commit below them would be listed.
     """
-    added = {path for path in engine.paths if engine.pin.get(path) is None}
-    folders = set(with_parents(added)) - added
-    if not folders:
-        return set()
-    commits = [start, *commits_of(repository, start, end, merges=merges)]
-    return not_folders_everywhere(engine.quarantine, commits, folders)
+
+    def __init__(self, engine: Engine, commits: Sequence[str]) -> None:
+        self._quarantine = engine.quarantine
+        needed = set(with_parents(engine.arrivals)) - engine.arrivals
+        found = folders_at(engine.quarantine, commits, {*engine.arrivals, *needed})
+        self.unsteady = {path for path in needed if len(found[path]) < len(commits)}
+        self._trees = {path: found[path] for path in sorted(engine.arrivals) if found[path]}
+        self._files: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._read: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {}
+
+    def add(self, commit: str, tree: Tree) -> None:
+        """One more commit, read from its tree."""
+        self._read[commit] = tuple(sorted((p, tuple(inside)) for p, inside in tree.folders.items()))
+
+    def at(self, commit: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The new files' paths that are folders in that commit, with the files in each."""
+        if commit in self._read:
+            return self._read[commit]
+        there = ((path, trees[commit]) for path, trees in self._trees.items() if commit in trees)
+        return tuple((path, self._below(path, tree)) for path, tree in there)
+
+    def _below(self, path: str, tree: str) -> tuple[str, ...]:
+        if (path, tree) not in self._files:
+            self._files[path, tree] = files_below(self._quarantine, path, tree)
+        return self._files[path, tree]
 
 
 def _with_needs(engine: Engine, places: Sequence[Place], mentions: Mentions) -> list[Place]:

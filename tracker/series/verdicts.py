@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tracker.evidence.rebase import ConflictFile, FileResult, Flag, Outcome
 from tracker.series.merging import Triple
-from tracker.series.pinned import Step
+from tracker.series.pinned import Step, leaving
 from tracker.series.relocating import Finder
 from tracker.series.renames import Move
 from tracker.series.trees import Slot, Tree
@@ -87,6 +87,11 @@ class Job:
             move = self.moves.get(path)
             return move.path if move is not None else path
         return path
+
+    def occupied(self, path: str) -> str:
+        """Why no new file can stand at ``path``; "" if one can."""
+        gone = {self.place(old) for old in leaving(self.step.patch)}
+        return self.tree.occupied(path, gone)
 
     def likeness(self, path: str) -> str:
         """How much of a moved file stayed, for a human."""
