@@ -228,3 +228,11 @@ def test_no_folder_is_a_configuration_error(tmp_path: Path) -> None:
     """A missing series is never an empty one (P29)."""
     with pytest.raises(ConfigError, match="no such folder"):
         read_series(tmp_path / "none")
+
+
+@pytest.mark.parametrize("first", [f"From {'1' * 40} Mon Sep 17 00:00:00 2001", "From a@b Mon Sep"])
+def test_a_mail_that_a_mail_reader_saved_has_its_subject(first: str) -> None:
+    """The line that begins it names an address where git puts an id."""
+    head = f"{first}\nFrom: A <a@b>\nSubject: [PATCH] its subject\n\nwhy\n---\n"
+    patch = read_patch(head.encode() + b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "p.patch")
+    assert (patch.subject, patch.description, patch.fault) == ("its subject", "why", "")

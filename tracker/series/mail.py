@@ -67,7 +67,8 @@ def _headers(lines: Sequence[bytes], end: int) -> tuple[dict[str, bytes], int]:
     """Headers by lower-case name, folded lines joined; and the index behind them."""
     headers: dict[str, bytes] = {}
     position = 0
-    if lines and re.match(rb"From [0-9a-f]{7,64} ", lines[0]):
+    # The line that begins a mail in a mailbox: of git with an id, of mail readers with an address.
+    if end > 1 and lines[0].startswith(b"From ") and _HEADER.match(lines[1].rstrip(b"\r\n")):
         position = 1
     last = ""
     while position < end:
