@@ -284,3 +284,22 @@ def test_without_a_pin_of_ours_the_first_readable_one_counts(world: World) -> No
     file.write_text(text[:start] + text[text.index("[[pins]]", start + 1) :])
     read = configuration.load(file)
     assert pins.pinned_revision(read, world.repository).commit == world.ids[0]
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_pin_that_upstream_threw_away_is_told(world: World, same: bool) -> None:
+    """The history was rewritten: what stands for it now is named, and the pins can move (G22)."""
+    git_dir = world.repository.git_dir
+    identity = ("-c", "user.name=x", "-c", "user.email=x@x")
+    tree = repos.git(git_dir, "rev-parse", world.ids[0 if same else 1] + "^{tree}")
+    other = repos.git(git_dir, *identity, "commit-tree", tree, "-m", "rewritten")
+    new = repos.git(git_dir, *identity, "commit-tree", tree, "-p", other, "-m", "and more")
+    repos.git(git_dir, "update-ref", "refs/heads/master", new)
+    for tag in ("b1", "b2"):
+        repos.git(git_dir, "update-ref", f"refs/tags/{tag}", new)
+    reads = pins.read_pins(world.config, world.repository, describe(world.repository, new))
+    ours = next(read for read in reads if read.name == "ours")
+    assert (ours.commit, ours.obstacle) == (world.ids[0], "")
+    assert "no branch or tag of upstream" in ours.trouble
+    assert (f"{new[:12]} holds the same files" in ours.trouble) == same
+    assert ("no commit there holds its files" in ours.trouble) != same

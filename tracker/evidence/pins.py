@@ -13,9 +13,9 @@ class PinRead(Value, frozen=True, kw_only=True):
 
     ``path``: relative to the configuration. ``lines``: where the value stands in it, 1-based; none
     for a gitlink. ``value``: as written there, None if unreadable. ``commit``: the full id that it
-    means, None if this history does not tell. ``why``: why it is unreadable, or that it disagrees
-    with the others. ``obstacle``: why it could not be moved, "" if it could. ``fixed``: it is shown
-    and compared, and no move changes it.
+    means, None if this history does not tell. ``why``: why it is unreadable, that it disagrees
+    with the others, or that upstream has the commit no more. ``obstacle``: why it could not be
+    moved, "" if it could. ``fixed``: it is shown and compared, and no move changes it.
     """
 
     name: str

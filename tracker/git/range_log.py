@@ -75,6 +75,19 @@ def is_ancestor(repository: Repository, older: str, newer: str) -> bool:
     return asked.code == 0
 
 
+def is_on_a_ref(repository: Repository, commit: str) -> bool:
+    """A branch or a tag leads to it."""
+    return bool(repository.git(["for-each-ref", "--count=1", "--contains", commit]).stdout)
+
+
+def same_files(repository: Repository, commit: str) -> str | None:
+    """The newest commit on a branch or tag whose tree is that of ``commit``."""
+    tree = repository.tree(commit)
+    listed = repository.git(["log", "--all", "--format=%H %T"]).stdout.decode("ascii")
+    found = (line.split() for line in listed.splitlines())
+    return next((oid for oid, its_tree in found if its_tree == tree), None)
+
+
 def _date(stamp: int) -> str:
     return datetime.fromtimestamp(stamp, UTC).isoformat().replace("+00:00", "Z")
 

@@ -14,6 +14,7 @@ from tracker.errors import ConfigError, TrackError, UsageError
 from tracker.evidence.pins import PinRead
 from tracker.evidence.revision import Revision
 from tracker.git.calls import run_git
+from tracker.git.range_log import is_ancestor, is_on_a_ref, same_files
 from tracker.git.repository import Repository
 from tracker.git.revision import describe
 from tracker.pins import kinds, submodule, track
@@ -143,6 +144,8 @@ def _read(
         commit, why = _meant(repository, f"refs/tags/archive-{value}")
     else:
         commit, why = _meant(repository, _named(value))
+    if commit and not why and repository is not None:
+        why = _rewritten(repository, commit, to)
     return replace(
         read,
         value=value,
@@ -190,6 +193,17 @@ def _meant(repository: Repository | None, named: str) -> tuple[str | None, str]:
         return repository.resolve(named), ""
     except UsageError:
         return full, "which our copy of upstream does not have"
+
+
+def _rewritten(repository: Repository, commit: str, to: Revision | None) -> str:
+    """That upstream has thrown the commit away (our copy keeps it), and what stands for it now."""
+    if repository.is_snapshot or (to is not None and is_ancestor(repository, commit, to.commit)):
+        return ""
+    if is_on_a_ref(repository, commit):
+        return ""
+    twin = same_files(repository, commit)
+    instead = f"{twin[:12]} holds the same files" if twin else "no commit there holds its files"
+    return f"which is on no branch or tag of upstream any more; {instead}"
 
 
 def _obstacle(config: Config, table: PinTable, value: str, commit: str | None, to: Revision) -> str:
