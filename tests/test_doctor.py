@@ -109,3 +109,22 @@ def test_a_workflow_without_its_commit_is_named(tmp_path: Path) -> None:
     assert "PUT-THE-COMMIT-ID-OF-YOUR-RELEASE-HERE" in found.mend
     file.write_text(workflow(commit="1" * 40))
     assert finding(doctor.examine(read), "workflow").status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("../upstream", "a path must be a whole one"),
+        ("file:///nowhere/at%20all", "there is no such folder"),
+        ("/nowhere", "there is no such folder"),
+        ("https://example.org/lib.git", ""),
+        ("git@example.org:lib.git", ""),
+        ("file:///", ""),
+    ],
+)
+def test_an_upstream_of_this_machine_must_be_there(tmp_path: Path, url: str, why: str) -> None:
+    """Of another machine's nothing is said: the doctor contacts nobody."""
+    file = tmp_path / "lloyal-track.toml"
+    file.write_text(f'[upstream]\nurl = "{url}"\n')
+    found = finding(doctor.examine(config.load(file)), "upstream")
+    assert (found.status is Status.FAIL, why in found.found) == (bool(why), True)

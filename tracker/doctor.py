@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from tracker import pins
 from tracker.config import Config
@@ -21,6 +22,7 @@ from tracker.publish import workflow
 
 _MINIMUM_GIT = (2, 38)
 _NEEDED_GIB = 4
+_OTHER_MACHINE = re.compile(r"[^/]+:")  # host:path, as ssh takes it
 
 
 def examine(config: Config | None, config_fault: str = "") -> DoctorDocument:
@@ -156,7 +158,7 @@ def _configuration(config: Config | None, fault: str) -> Finding:
             name="configuration",
             status=Status.FAIL,
             found=fault,
-            mend="write one with `lloyal-track init`, or use `--config archives.toml`",
+            mend="write one with `lloyal-track init`, or mend the one that is there",
         )
     return Finding(name="configuration", status=Status.PASS, found=str(config.file))
 
@@ -193,11 +195,29 @@ def _upstream(config: Config) -> Finding:
     from_archives = config.upstream.source == "registry"
     known = config.upstream.package if from_archives else config.upstream.url
     here = any(config.state_dir.glob("upstream*"))
+    if not from_archives and (why := _local_fault(config.upstream.url)):
+        return Finding(
+            name="upstream",
+            status=Status.FAIL,
+            found=f"{known}: {why}",
+            mend="correct `upstream.url`; a clone on this machine is named by its whole path",
+        )
     return Finding(
         name="upstream",
         status=Status.PASS,
         found=f"{known} ({'here' if here else 'not fetched yet: the first run does'})",
     )
+
+
+def _local_fault(url: str) -> str:
+    """What is wrong with an address of this machine; "" if nothing, or it is of another one."""
+    scheme = urlsplit(url).scheme
+    if scheme != "file" and (scheme or _OTHER_MACHINE.match(url)):
+        return ""
+    place = Path(unquote(urlsplit(url).path) if scheme else url)
+    if not place.is_absolute():
+        return "a path must be a whole one"
+    return "" if place.is_dir() else "there is no such folder"
 
 
 def _workflows(config: Config) -> Iterator[Finding]:

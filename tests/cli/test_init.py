@@ -118,3 +118,68 @@ def test_another_upstream_inherits_nothing(tmp_path: Path, monkeypatch: pytest.M
     assert read.watch.regions == ()
     assert read.build.recipes == {}
     assert (tmp_path / ".github" / "workflows" / "lloyal-track.yml").is_file()
+
+
+def test_the_only_submodule_is_the_upstream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its address, and the branch that its checkout came from."""
+    repos.build(tmp_path / "ring", [{"ring.c": "int ring;\n"}], branch="trunk")
+    url = (tmp_path / "ring").as_uri()
+    modules = f'[submodule "ring"]\n\tpath = third_party/ring\n\turl = {url}\n'
+    product = tmp_path / "product"
+    repos.build(product, [{".gitmodules": modules, "patches/0001-x.patch": ""}], bare=False)
+    repos.git(product, "update-index", "--add", "--cacheinfo", f"160000,{ID},third_party/ring")
+    monkeypatch.chdir(product)
+    assert init() == 0
+    read = configuration.load(product / "lloyal-track.toml")
+    assert (read.upstream.url, read.upstream.branch) == (url, "trunk")
+    assert [(pin.kind, pin.path) for pin in read.pins] == [("submodule", "third_party/ring")]
+    assert "third_party/ring: " + ID in capsys.readouterr().out
+
+
+def test_a_fork_of_llama_cpp_is_watched_as_llama_cpp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder or its address says what it is; the branch is the one that .gitmodules names."""
+    modules = (
+        '[submodule "l"]\n\tpath = deps/llama.cpp\n\turl = https://example.org/acme/fork.git\n'
+        "\tbranch = ours\n"
+    )
+    repos.build(tmp_path, [{".gitmodules": modules}], bare=False)
+    repos.git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{ID},deps/llama.cpp")
+    monkeypatch.chdir(tmp_path)
+    assert init() == 1  # it has no patches: the shipped set is used
+    read = configuration.load(tmp_path / "lloyal-track.toml")
+    assert (read.upstream.url, read.upstream.branch) == (
+        "https://example.org/acme/fork.git",
+        "ours",
+    )
+    assert [pin.path for pin in read.pins] == ["deps/llama.cpp"]
+
+
+def test_submodules_that_were_not_taken_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two, neither of them llama.cpp, none is guessed."""
+    modules = "".join(
+        f'[submodule "{n}"]\n\tpath = {n}\n\turl = https://example.org/{n}\n' for n in "ab"
+    )
+    repos.build(tmp_path, [{".gitmodules": modules}], bare=False)
+    monkeypatch.chdir(tmp_path)
+    assert init() == 1
+    said = capsys.readouterr().out
+    assert "no submodule was taken: a (https://example.org/a), b (https://example.org/b)" in said
+    assert "None" not in said
+
+
+def test_an_upstream_that_is_a_folder_is_written_as_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clone is made from elsewhere, where a relative path would lead elsewhere."""
+    repos.build(tmp_path / "up stream", [{"a.c": "int a;\n"}], branch="main")
+    (tmp_path / "product").mkdir()
+    monkeypatch.chdir(tmp_path / "product")
+    assert init("--upstream", "../up stream") == 1
+    read = configuration.load(tmp_path / "product" / "lloyal-track.toml")
+    assert (read.upstream.url, read.upstream.branch) == ((tmp_path / "up stream").as_uri(), "main")

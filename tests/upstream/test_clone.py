@@ -109,7 +109,7 @@ def test_a_tag_that_upstream_deleted_is_kept_and_reported(
 def test_a_branch_upstream_does_not_have_is_named(clone_config: Config, origin: Path) -> None:
     """Found before anything is downloaded."""
     repos.git(origin, "branch", "--move", "main")
-    with pytest.raises(UsageError, match="no branch master"):
+    with pytest.raises(UsageError, match=r"no branch master\. It has: main"):
         fetch_git(clone_config, progress=SILENT)
     assert not (clone_config.state_dir / "upstream.git").exists()
 

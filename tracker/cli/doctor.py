@@ -22,8 +22,11 @@ def doctor(context: typer.Context, json: Json = False) -> None:
     from tracker.doctor import examine
 
     this = session(context)
+    target = "master"
     try:
-        document = examine(this.config())
+        config = this.config()
+        target = config.upstream.branch
+        document = examine(config)
     except ConfigError as fault:
         where = f" ({fault.where})" if fault.where else ""
         document = examine(None, f"{fault.what}{where}")
@@ -38,7 +41,7 @@ def doctor(context: typer.Context, json: Json = False) -> None:
         ready = document.verdict.exit_code == 0
         lines.append("")
         lines.append(
-            f"Ready. Next: {this.program} bump --to master --dry-run"
+            f"Ready. Next: {this.program} bump --to {target} --dry-run"
             if ready
             else "Not ready: mend the lines marked FAIL."
         )

@@ -33,11 +33,19 @@ NO_PATCHES = {
 
 def init(
     upstream: Annotated[
-        str, typer.Option("--upstream", metavar="URL", help="Which project is pinned.")
-    ] = LLAMA_CPP,
+        str | None,
+        typer.Option(
+            "--upstream",
+            metavar="URL",
+            help="Which project is pinned. [default: the submodule's, else llama.cpp]",
+        ),
+    ] = None,
     branch: Annotated[
-        str, typer.Option("--branch", help="Upstream's branch to follow.")
-    ] = "master",
+        str | None,
+        typer.Option(
+            "--branch", help="Upstream's branch to follow. [default: upstream's own, else master]"
+        ),
+    ] = None,
     workflow: Annotated[
         bool, typer.Option("--workflow", help="Write the weekly GitHub workflow too.")
     ] = False,
@@ -45,9 +53,12 @@ def init(
 ) -> None:
     """Write the configuration from the pins and patches found here."""
     from tracker.config import FILE_NAME
+    from tracker.pins import discovery
     from tracker.statedir import write_whole
 
     folder = Path.cwd()
+    chosen, notes = _chosen(folder, upstream)
+    branch = branch or _branch(folder, chosen)
     files = {Path(FILE_NAME): ""}
     if workflow:
         from tracker.publish.workflow import workflow as workflow_text
@@ -60,17 +71,47 @@ def init(
                 where=str(file),
                 next_step="edit it, or move it away and run this again",
             )
-    from tracker.pins import discovery
-
-    name = upstream.rstrip("/").removesuffix(".git").rpartition("/")[2]
-    tables = discovery.discover(folder, name)
+    tables = discovery.discover(folder, chosen)
     patches = discovery.patch_folder(folder)
-    files[Path(FILE_NAME)] = configuration(upstream, branch, tables, patches)
+    files[Path(FILE_NAME)] = configuration(chosen, branch, tables, patches)
     for file, text in files.items():
         write_whole(file, text.encode())
-    passed_over = discovery.passed_over(folder, tables)
+    passed_over = (*notes, *discovery.passed_over(folder, tables))
     document = _document(patches, tuple(str(file) for file in files), passed_over)
     finish(document, json=json, show=lambda: _text(document))
+
+
+def _chosen(folder: Path, given: str | None) -> tuple[str, tuple[str, ...]]:
+    """Upstream's address, and what is to be told of the submodules that were not taken."""
+    from tracker.pins.discovery import discover
+    from tracker.pins.upstreams import last_part, submodules
+
+    if given is not None:
+        here = Path(given)
+        return (here.resolve().as_uri() if here.is_dir() else given), ()
+    known = [one for one in submodules(folder) if not one.url.startswith(".")]
+    named = [one.url for one in known if one.is_named(last_part(LLAMA_CPP))]
+    if named:
+        return named[0], ()
+    if len(known) == 1 and not discover(folder, LLAMA_CPP):
+        return known[0].url, ()
+    others = ", ".join(f"{one.path} ({one.url})" for one in known)
+    told = f"no submodule was taken: {others}; `--upstream URL` names the one you carry patches on"
+    return LLAMA_CPP, (told,) if known else ()
+
+
+def _branch(folder: Path, upstream: str) -> str:
+    from urllib.parse import unquote, urlsplit
+
+    from tracker.pins.upstreams import default_branch, submodules
+
+    ours = [one for one in submodules(folder) if one.url == upstream]
+    written = [one.branch for one in ours if one.branch not in ("", ".")]
+    places = [folder / one.path for one in ours if (folder / one.path / ".git").exists()]
+    if urlsplit(upstream).scheme == "file":
+        places.append(Path(unquote(urlsplit(upstream).path)))
+    found = [name for place in places if place.is_dir() for name in [default_branch(place)] if name]
+    return next(iter([*written, *found]), "master")
 
 
 def configuration(
@@ -79,11 +120,12 @@ def configuration(
     """The text of the configuration; it says what each part is for."""
     from tracker.config import SHIPPED_PARENT
     from tracker.pins.discovery import as_toml
+    from tracker.pins.upstreams import last_part
 
     head = [
         "# What lloyal-track knows of this project. Every key: docs/configuration.md there.",
     ]
-    is_llama_cpp = upstream.rstrip("/").removesuffix(".git") == LLAMA_CPP
+    is_llama_cpp = last_part(upstream) == last_part(LLAMA_CPP)
     if is_llama_cpp:
         head += [
             "# Watched code, tickets, the build and the check come from here; refine them below.",
@@ -107,7 +149,7 @@ def configuration(
         ]
     else:
         head += [
-            NO_PATCHES[upstream.rstrip("/").removesuffix(".git") == LLAMA_CPP],
+            NO_PATCHES[is_llama_cpp],
             '# dir = "patches"',
         ]
     head += ["", "# Every place that names the pinned revision; they move together or not at all."]
@@ -149,7 +191,7 @@ def _document(
 def _text(document: InitDocument) -> str:
     lines = [f"wrote {file}" for file in document.written]
     for pin in document.pins:
-        lines.append(f"pin   {pin.place}: {pin.value} ({pin.kind})")
+        lines.append(f"pin   {pin.place}: {pin.value or 'not read'} ({pin.kind})")
     if document.patches is not None:
         lines.append(f"patches in {document.patches}/")
     lines += [f"note  {note}" for note in document.notes]

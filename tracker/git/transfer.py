@@ -121,9 +121,14 @@ def _reason(stderr: str) -> str:
 
 
 def _unreachable(url: str, why: str) -> EnvironmentFault:
+    other = ""
+    if "llama.cpp" in url:
+        other = (
+            "; a machine that reaches only a package index can use "
+            "`lloyal-track --config archives.toml upstream fetch`"
+        )
     return EnvironmentFault(
         f"cannot fetch from upstream: {why}",
         where=public(url),
-        next_step="check the address (`upstream.url`) and the network; a machine that reaches only "
-        "a package index can use `lloyal-track --config archives.toml upstream fetch`",
+        next_step="check the address (`upstream.url`) and the network" + other,
     )

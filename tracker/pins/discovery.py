@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tracker.config import PinTable
-from tracker.errors import ConfigError, TrackError
-from tracker.pins import kinds, submodule
+from tracker.errors import ConfigError
+from tracker.pins import kinds
 from tracker.pins.forms import Form, form_of
+from tracker.pins.upstreams import last_part, submodules
 
 _IDENTIFIES = (Form.FULL_ID, Form.NIGHTLY, Form.RELEASE)
 _SKIPPED = {".git", "node_modules", "build", "dist", ".venv", "third_party", "vendor"}
@@ -29,15 +30,15 @@ _MOST_BYTES = 1 << 20
 _MOST_OTHERS = 5
 
 
-def discover(folder: Path, upstream_name: str) -> tuple[PinTable, ...]:
+def discover(folder: Path, upstream: str) -> tuple[PinTable, ...]:
     """The pins in ``folder``: our own first, then version files, submodules, CMake strings.
 
-    ``upstream_name``: last part of upstream's address (``llama.cpp``): names its submodules.
+    ``upstream``: its address; its last part (``llama.cpp``) names its submodules too.
     """
     return (
         *_own(folder),
         *_version_files(folder),
-        *_submodules(folder, upstream_name),
+        *_submodules(folder, upstream),
         *_cmake_strings(folder),
     )
 
@@ -70,16 +71,10 @@ def _version_files(folder: Path) -> Iterator[PinTable]:
                 yield table
 
 
-def _submodules(folder: Path, upstream_name: str) -> Iterator[PinTable]:
-    try:
-        text = (folder / submodule.GITMODULES).read_text(encoding="utf-8")
-        facts = kinds.git_config(text).get("submodule", {})
-    except (OSError, UnicodeDecodeError, TrackError):
-        return
-    for found in facts.values():
-        address = found.get("url", "").rstrip("/").removesuffix(".git")
-        if address.rpartition("/")[2] == upstream_name and "path" in found:
-            yield PinTable(name=f"submodule {found['path']}", kind="submodule", path=found["path"])
+def _submodules(folder: Path, upstream: str) -> Iterator[PinTable]:
+    for found in submodules(folder):
+        if found.url == upstream or found.is_named(last_part(upstream)):
+            yield PinTable(name=f"submodule {found.path}", kind="submodule", path=found.path)
 
 
 def _cmake_strings(folder: Path) -> Iterator[PinTable]:

@@ -19,6 +19,8 @@ from tracker.git.transfer import fetch, public, refs_of
 from tracker.progress import Progress
 from tracker.statedir import StateDir
 
+_SHOWN = 8
+
 
 def fetch_git(config: Config, url: str | None = None, *, progress: Progress) -> FetchDocument:
     """Clone, or bring the clone up to date; tags that moved upstream move here and are reported.
@@ -37,10 +39,14 @@ def fetch_git(config: Config, url: str | None = None, *, progress: Progress) -> 
     # The first contact, with its hard limit: an unreachable address leaves not even a folder.
     theirs = refs_of(address, branch, "refs/tags/*")
     if branch not in theirs:
+        heads = sorted(
+            name.removeprefix("refs/heads/") for name in refs_of(address, "refs/heads/*")
+        )
+        there = f" It has: {', '.join(heads[:_SHOWN])}" if heads else " It has none yet"
         raise UsageError(
-            f"upstream has no branch {config.upstream.branch}",
+            f"upstream has no branch {config.upstream.branch}.{there}",
             where=public(address),
-            next_step="set `upstream.branch`",
+            next_step=f"set `upstream.branch` in {config.file}",
         )
     _prepare(git_dir, address)
     before = _ours(git_dir)
