@@ -132,6 +132,14 @@ def test_an_empty_series_proves_nothing() -> None:
     assert drawn(bent(rebase=empty))["patch:series"].status is Status.UNKNOWN
 
 
+def test_a_patch_file_that_the_series_leaves_out_is_shown() -> None:
+    """It forbids nothing: to leave it out may be what was meant."""
+    beside = replace(documents.rebase(), unnamed=("0009-other.patch",))
+    found = drawn(bent(rebase=beside))["patch:0009-other.patch"]
+    assert (found.status, found.forbids) == (Status.ATTENTION, False)
+    assert "not applied" in found.summary
+
+
 def test_clean_patches_without_a_tree_prove_nothing() -> None:
     """A rebase that claims success and shows no result does not pass."""
     headless = replace(documents.rebase(), tree=None)

@@ -129,6 +129,16 @@ def test_many_scenarios_are_one_row_until_one_is_wrong() -> None:
     assert "fork/patched: qwen35: 1 of 20 facts wrong with the patch" in text
 
 
+def test_a_core_that_did_not_run_has_no_number() -> None:
+    """Patches in conflict: there is no patched core, so nothing is known of its results."""
+    rows = (*documents.check().rows, *documents.further())
+    baseline = tuple(row for row in rows if row.variant == "baseline")
+    stages = with_fields(documents.stages(), check=documents.check(*baseline))
+    text = report.terminal(documents.bump(stages), width=100)
+    assert "12 wrong results without the patches, not run with them" in " ".join(text.split())
+    assert "→ 0 wrong results" not in text
+
+
 def test_many_failures_do_not_bury_the_verdict() -> None:
     """Two are told, the others named or counted; the last lines name five and count the rest."""
     failing = tuple(

@@ -194,6 +194,7 @@ def test_a_series_file_orders_and_the_rest_is_told(tmp_path: Path) -> None:
     series = read_series(tmp_path)
     assert [m.patch.name for m in series.members] == ["c.patch", "a.patch"]
     assert series.remarks == ("b.patch is in the folder but not in the series: not applied",)
+    assert series.unnamed == ("b.patch",)
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,10 @@ class PatchResult(Value, frozen=True, kw_only=True):
 class RebaseDocument(
     Value, frozen=True, kw_only=True, rename={"from_": "from", "schema_": "schema"}
 ):
-    """The series on one revision. ``tree``: the tree id of the result, None if not all applied."""
+    """The series on one revision. ``tree``: the tree id of the result, None if not all applied.
+
+    ``unnamed``: patch files in the series' folder that the series does not name, so not applied.
+    """
 
     schema_: Literal["lloyal-track/rebase/1"] = "lloyal-track/rebase/1"
     verdict: Verdict
@@ -153,3 +156,4 @@ class RebaseDocument(
     onto: str
     tree: str | None
     patches: tuple[PatchResult, ...]
+    unnamed: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from tracker.evidence.verdict import Status
 from tracker.report.stages.check import CONTROL, prefill_size
 from tracker.report.standing import plural, worst_status
 from tracker.report.view import (
+    NOT_RUN,
     Behaviour,
     Bundle,
     Cell,
@@ -82,7 +83,7 @@ def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status
     shown = [row for row in behaviour.rows if row.n_ubatch is not None or row.name == CONTROL]
     for row in shown:
         cells = _at_target(behaviour, row)
-        counts = " → ".join(cell.text if cell else "not run" for cell in cells)
+        counts = " → ".join(cell.text if cell else NOT_RUN for cell in cells)
         statuses = [cell.status if cell else Status.UNKNOWN for cell in cells]
         where = "on text alone" if row.n_ubatch is None else f"at n_ubatch {row.n_ubatch}"
         yield worst_status(statuses), f"{counts} warnings {where}"
@@ -98,9 +99,7 @@ def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status
     names = {row.name for row in behaviour.rows} - {row.name for row in shown}
     further = [item for item in at_target if scenario_of(item) in names]
     if further:
-        without, with_ = behaviour.wrong
-        wrong = f": {without} → {with_} wrong results" if without or with_ else ""
-        said = f"{plural(len(names), 'further scenario')}{wrong}"
+        said = f"{plural(len(names), 'further scenario')}{_wrong(*behaviour.wrong)}"
         yield worst_status(item.status for item in further), said
     told = bundles(item for item in at_target if item.status is not Status.PASS)
     for bundle in told[:_WRONG_SHOWN]:
@@ -110,6 +109,16 @@ def _behaviour_rows(group: Group, behaviour: Behaviour) -> Iterator[tuple[Status
         listed = ", ".join(map(key_of, rest[:_NAMES_SHOWN]))
         more = f" and {len(rest) - _NAMES_SHOWN} more" if len(rest) > _NAMES_SHOWN else ""
         yield worst_status(item.status for item in rest), f"also {listed}{more}"
+
+
+def _wrong(without: str, with_: str) -> str:
+    if (without, with_) == ("0", "0"):
+        return ""
+    if NOT_RUN not in (without, with_):
+        return f": {without} → {with_} wrong results"
+    if with_ == NOT_RUN:
+        return f": {without} wrong results without the patches, {NOT_RUN} with them"
+    return f": {with_} wrong results with the patches, {NOT_RUN} without them"
 
 
 def _at_target(behaviour: Behaviour, row: Scenario) -> list[Cell | None]:

@@ -35,6 +35,9 @@ KINDS = {
 STATUS_ORDER = tuple(reversed(BADNESS))
 
 
+NOT_RUN = "not run"
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Items of one kind. ``commands``: what shows the listed ones again, each once."""
@@ -130,12 +133,13 @@ class Scenario:
 class Behaviour:
     """Scenario x core; a cell is None where nothing ran.
 
-    ``wrong``: at the target, how many facts were wrong without and with the patches.
+    ``wrong``: at the target, how many facts were wrong without and with the patches, and how many
+    runs had no result; ``not run`` where there was none.
     """
 
     cores: tuple[Core, ...]
     rows: tuple[Scenario, ...]
-    wrong: tuple[int, int]
+    wrong: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,10 +305,7 @@ def behaviour(document: BumpDocument) -> Behaviour | None:
     )
     statuses = {item.id: item.status for item in document.items}
     target = document.check.revision
-    wrong = {"baseline": 0, "patched": 0}
-    for row in rows:
-        if row.revision == target:
-            wrong[row.variant] += len(row.broken)
+    there = [row for row in rows if row.revision == target]
     return Behaviour(
         cores=tuple(
             Core(
@@ -324,8 +325,19 @@ def behaviour(document: BumpDocument) -> Behaviour | None:
             )
             for scenario in dict.fromkeys(row.scenario for row in rows)
         ),
-        wrong=(wrong["baseline"], wrong["patched"]),
+        wrong=(
+            _wrong([row for row in there if row.variant == "baseline"]),
+            _wrong([row for row in there if row.variant == "patched"]),
+        ),
     )
+
+
+def _wrong(rows: list[CheckRow]) -> str:
+    if not rows:
+        return NOT_RUN
+    open_ = sum(row.right is None for row in rows)
+    without = f" (and {open_} runs without a result)" if open_ else ""
+    return f"{sum(len(row.broken) for row in rows)}{without}"
 
 
 def _cell(rows: list[CheckRow], statuses: dict[str, Status], target: str) -> Cell | None:

@@ -55,13 +55,15 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 class Series(msgspec.Struct, frozen=True, kw_only=True):
     """The patches in order. ``ordered_by``: ``series.toml``, ``series`` or ``names``.
 
-    ``remarks``: what a reader should know about the folder, one sentence each.
+    ``remarks``: what a reader should know about the folder, one sentence each. ``unnamed``: patch
+    files in it that are not in the series.
     """
 
     folder: Path
     members: tuple[Member, ...]
     ordered_by: str
     remarks: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
 
 
 def series_digest(series: Series) -> str:
@@ -113,9 +115,8 @@ def read_series(folder: Path) -> Series:
                     f"{entry.file} requires {name}, which is not an earlier patch",
                     where=_where(folder, ordered_by),
                 )
-    for name in found:
-        if name not in named:
-            remarks.append(f"{name} is in the folder but not in the series: not applied")
+    unnamed = tuple(name for name in found if name not in named)
+    remarks += [f"{name} is in the folder but not in the series: not applied" for name in unnamed]
     members = tuple(
         Member(
             entry=entry,
@@ -126,7 +127,13 @@ def read_series(folder: Path) -> Series:
         )
         for entry in entries
     )
-    return Series(folder=folder, members=members, ordered_by=ordered_by, remarks=tuple(remarks))
+    return Series(
+        folder=folder,
+        members=members,
+        ordered_by=ordered_by,
+        remarks=tuple(remarks),
+        unnamed=unnamed,
+    )
 
 
 def read_patch(raw: bytes, name: str) -> Patch:

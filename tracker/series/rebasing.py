@@ -108,6 +108,7 @@ def rebase_with_engine(
         onto=target,
         tree=written(quarantine, target_tree, after) if whole and after is not None else None,
         patches=tuple(results),
+        unnamed=series.unnamed,
     )
     return Rebased(document, engine, tuple(judged), target_tree)
 

@@ -38,26 +38,28 @@ _FAILS = (Outcome.CONFLICT, Outcome.UNUSABLE)
 
 
 def items(stages: Stages) -> tuple[Item, ...]:
-    """One per patch, in series order; ``patch:series`` when there is no patch to judge.
+    """One per patch, in series order, then the files that the series does not name;
+    ``patch:series`` when there is no patch to judge.
 
     Without a resulting tree, although every patch looks applied, nothing was proven: unknown.
     """
     command = stages.command("rebase --from {start} --onto {target}")
     document = stages.rebase
+    unnamed = tuple(_unnamed(name, command) for name in (document.unnamed if document else ()))
     if document is None or not document.patches:
         why = (
             f"the series was not tried: {stages.why_not('rebase')}"
             if document is None
             else "the series holds no patch, so nothing was tried"
         )
-        return (_series(Status.UNKNOWN, why, command),)
+        return (_series(Status.UNKNOWN, why, command), *unnamed)
     # A decision about a patch holds for what was read: this series on this revision.
     bound = f"tree {document.tree[:12]}" if document.tree else f"revision {document.onto[:12]}"
     found = tuple(_item(patch, command, bound) for patch in document.patches)
     if document.tree is None and all(item.status is Status.PASS for item in found):
         why = "no resulting tree, though every patch is said to apply"
-        return (*found, _series(Status.UNKNOWN, why, command))
-    return found
+        return (*found, _series(Status.UNKNOWN, why, command), *unnamed)
+    return (*found, *unnamed)
 
 
 def _series(status: Status, said: str, command: str) -> Item:
@@ -67,6 +69,17 @@ def _series(status: Status, said: str, command: str) -> Item:
         status=status,
         blocking=True,
         summary=said,
+        reproduce=command,
+    )
+
+
+def _unnamed(name: str, command: str) -> Item:
+    return Item(
+        id=f"patch:{name}",
+        title=name,
+        status=Status.ATTENTION,
+        blocking=False,
+        summary="in the folder, but the series does not name it: not applied",
         reproduce=command,
     )
 
