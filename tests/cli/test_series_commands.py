@@ -142,6 +142,19 @@ def test_a_conflict_is_finished_without_a_configuration(folder: Path) -> None:
     assert (nothing.returncode, "Traceback" in nothing.stderr) == (2, False)
 
 
+def test_a_state_folder_of_others_is_not_tidied_away(folder: Path) -> None:
+    """A configuration elsewhere may keep its clone and its pin in a folder of the same name."""
+    (folder / "lloyal-track.toml").unlink()
+    other = folder / ".lloyal-track"
+    (other / "upstream.git").mkdir(parents=True)
+    (other / "pin.toml").write_text("commit\n")
+    named = ("--series", str(folder / "p"), "--upstream", str(folder / "state/upstream.git"))
+    done = run(folder, "rebase", "--from", "pin", "--onto", "good", "--write", *named)
+    assert done.returncode == 0, done.stderr
+    assert (other / "upstream.git").is_dir()
+    assert (other / "pin.toml").read_text() == "commit\n"
+
+
 def test_every_printed_command_names_the_configuration_in_use(folder: Path) -> None:
     """Also one in a folder with a space, from another working directory."""
     other = folder / "a place/of ours.toml"

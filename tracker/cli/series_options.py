@@ -102,11 +102,18 @@ def state_of(this: Session) -> StateDir:
 
 
 def tidy(this: Session) -> None:
-    """Without a configuration: leave no folder behind in which nothing is kept any more."""
+    """Without a configuration: leave no folder behind in which nothing is kept any more.
+
+    A configuration that lies elsewhere may have its state in a folder of that name; it has more in
+    it than we make, and stays.
+    """
     from tracker.statedir import StateDir
 
     here = StateDir(Path.cwd() / UNCONFIGURED)
-    if not _is_configured(this) and not here.operation.exists() and not here.evidence.exists():
+    if _is_configured(this) or not here.folder.is_dir():
+        return
+    ours = {here.folder / "lock", here.work, *here.work.glob("objects-*")}
+    if ours.issuperset([*here.folder.iterdir(), *here.work.glob("*")]):
         shutil.rmtree(here.folder, ignore_errors=True)
 
 
