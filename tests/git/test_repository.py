@@ -119,3 +119,12 @@ def test_reading_leaves_the_repository_as_it_was(
         assert repository.read_path(ids[0], "a") == b"1"
         repository.commits(ids[0], ids[1])
     assert state(tmp_path / "r") == before
+
+
+def test_a_repository_that_git_refuses_is_told_with_its_reason(tmp_path: Path) -> None:
+    """It is one; "not a git repository" would send people looking in the wrong place."""
+    build(tmp_path / "r", [{"a": "1"}])
+    git(tmp_path / "r", "config", "core.repositoryformatversion", "1")
+    git(tmp_path / "r", "config", "extensions.fromTheFuture", "1")
+    with pytest.raises(UsageError, match="unknown repository extension"):
+        Repository.open(tmp_path / "r")

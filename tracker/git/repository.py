@@ -87,6 +87,13 @@ class Repository:
         )
         lines = asked.stdout.decode("utf-8", "surrogateescape").splitlines()
         if asked.code != 0 or len(lines) != 5:  # noqa: PLR2004
+            said = " ".join(asked.stderr.decode("utf-8", "replace").split())
+            if said and "not a git repository" not in said:
+                raise UsageError(
+                    f"git cannot read this repository: {said.removeprefix('fatal: ')}",
+                    where=str(path),
+                    next_step="a newer git may be able to, or clone it anew",
+                )
             raise UsageError(
                 "not a git repository",
                 where=str(path),
