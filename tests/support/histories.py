@@ -112,7 +112,7 @@ class _Teller:
             path = chance.choice(_FOLDERS) + f"f{number}{kind}"
             names = chance.sample(range(8), chance.randrange(1, 4))
             state[path] = "// top\n\n" + "".join(self._function(f"fn_{n}") for n in names)
-        if chance.random() < 0.2:
+        if chance.random() < 0.4:
             state["place"] = "a file where a folder could be\n"
         return state
 
@@ -137,9 +137,11 @@ class _Teller:
             if foreign:
                 base = self._changed(base)
             new = self._edited(base)
-            if new == base or chance.random() < 0.1:
+            if new == base or chance.random() < 0.25:
                 # Only a new file: the pin, or some revision, may have something else in its place.
-                path = chance.choice(("added.txt", "place/new.txt", "place", "src", "lib/new.txt"))
+                path = chance.choice(
+                    ("added.txt", "place/new.txt", "place/new.txt", "src", "lib/new.txt")
+                )
                 base, foreign = {}, foreign or path in here or _blocked(here, path)
                 new = {path: f"mine {len(patches)}\n"}
             options = chance.choice(((), ("-M",), ("--full-index",)))

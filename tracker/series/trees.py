@@ -104,6 +104,8 @@ def folders_at(
     """
     found: dict[str, dict[str, str]] = {path: {} for path in paths}
     asked = [(path, commit) for path in found if "\n" not in path for commit in commits]
+    if not found:
+        return {}
     lines = b"".join(os.fsencode(f"{commit}:{path}\n") for path, commit in asked)
     args = ["cat-file", "--batch-check=%(objecttype) %(objectname)", "--buffer"]
     answers = quarantine.git(args, stdin=lines).stdout.split(b"\n")[:-1]
