@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from tracker.series.merging import Change, Merger, Triple, to_new, touching
 from tracker.series.placing import split_lines
@@ -139,10 +140,17 @@ def _text(lines: Sequence[bytes], scope: Scope) -> bytes:
     return b"".join(lines[scope.start : scope.end])
 
 
+@lru_cache(maxsize=256)
 def _renamed(old: bytes, new: bytes) -> Mapping[bytes, bytes]:
-    """Names that became other names everywhere in the function; empty if there are none or many."""
+    """Names that became other names everywhere in the function; empty if there are none or many.
+
+    Remembered: over a range the same function meets many contents of its file.
+    """
     before = [token.text for token in lex(old)]
     after = [token.text for token in lex(new)]
+    gone, came = set(before) - set(after), set(after) - set(before)
+    if not any(map(_NAME.fullmatch, gone)) or not any(map(_NAME.fullmatch, came)):
+        return {}  # the comparison below is slow on a long function
     pairs: set[tuple[bytes, bytes]] = set()
     for kind, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind == "replace" and i2 - i1 == j2 - j1:
