@@ -150,6 +150,10 @@ def test_the_binding_has_its_gitlink_and_no_other_pin(side: Side) -> None:
     assert code == 0
     assert f"-Subproject commit {side.ids[1]}\n  +Subproject commit {side.ids[2]}" in out
     assert "in 1 pin file:" in out
+    report = side.binding / ".lloyal-track" / "evidence" / "report.html"
+    assert f"Report: {report.relative_to(side.binding)} " in out
+    assert report.is_file()
+    assert "Next: the same without --dry-run moves the pin.\n" in out
 
 
 def test_both_move_together(side: Side) -> None:
@@ -167,8 +171,11 @@ def test_both_move_together(side: Side) -> None:
         ".runtime-cpp-version",
         "CMakeLists.txt",
     }
-    document = side.document(side.library, "bump", "--to", "b10000")
-    assert document["pin"]["outcome"] == "moved"
+    code, out, _ = side.run(side.library, "bump", "--to", "b10000")
+    assert code == 0
+    # the old commit is still checked out: without this, `git commit -a` would put it back
+    assert "Next: git -C ../binding submodule update runtime.cpp\n" in out
+    assert "Then: commit ../binding/runtime.cpp, .runtime-cpp-version, CMakeLists.txt\n" in out
     listed = repos.git(side.binding, "ls-files", "-s", "runtime.cpp", "library")
     assert f"160000 {side.ids[2]} 0\truntime.cpp" in listed
     assert f"160000 {'1' * 40} 0\tlibrary" in listed

@@ -130,6 +130,8 @@ class _Run:
         )
         items = report.items(self.config, stages)
         decided = decisions.decide(items, self.request.acceptances, started.date())
+        for name in {one.item for one in self.request.acceptances} - {one.item for one in decided}:
+            self.progress.say(f"{plain(name, 200)} passes: there is nothing to accept")
         decided_before = decisions.read(decisions.path_of(self.config))
         items = decisions.apply(items, (*decided_before, *decided))
         forbidden_by = report.forbidden_by(items)

@@ -57,3 +57,19 @@ def test_an_unfinished_operation_is_named(
     state.operation.write_text('{"kind": "pin"}')
     status()
     assert "pin" in capsys.readouterr().out
+
+
+def test_a_pin_that_was_put_back_is_told(
+    state: StateDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last bump's words would still say that it moved."""
+    with (tmp_path / "lloyal-track.toml").open("a") as file:
+        file.write('[[pins]]\nname = "p"\nkind = "track"\npath = "pin.toml"\n')
+    document = documents.bump()
+    state.bump.write_bytes(to_json(document))
+    assert document.pin.outcome in ("moved", "would-move")
+    there = document.to if document.pin.outcome == "moved" else document.from_
+    for commit, told in ((there.commit, False), ("e" * 40, True)):
+        (tmp_path / "pin.toml").write_text(f'commit = "{commit}"\n')
+        assert status() == int(told)
+        assert (f"pin.toml:1 says {commit}, not {there.name}" in capsys.readouterr().out) is told

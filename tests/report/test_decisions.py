@@ -99,17 +99,23 @@ def test_a_decision_due_at_every_bump_holds_for_one_target() -> None:
     ("wanted", "said"),
     [
         (Acceptance("region:find_slto", "x"), "no such item"),
-        (Acceptance("region:find_slot", "x"), "passes"),
         (Acceptance("human:decision", "  \n"), "needs a reason"),
     ],
 )
 def test_a_senseless_acceptance_is_refused(wanted: Acceptance, said: str) -> None:
-    """An unknown item, one that passes, and an empty reason are usage errors."""
+    """An unknown item and an empty reason are usage errors."""
     items = report.items(documents.config(), documents.stages())
     with pytest.raises(UsageError, match=said) as caught:
         decisions.decide(items, [wanted], TODAY)
     if said == "no such item":
         assert "region:find_slot" in caught.value.next_step
+
+
+def test_what_passes_needs_no_decision() -> None:
+    """A run that took minutes is not thrown away for one acceptance too many."""
+    items = report.items(documents.config(), documents.stages())
+    wanted = [Acceptance("region:find_slot", "x"), Acceptance("region:seq_rm", "read it")]
+    assert [one.item for one in decisions.decide(items, wanted, TODAY)] == ["region:seq_rm"]
 
 
 def test_recording_keeps_comments_and_other_entries(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -12,6 +14,7 @@ from tracker.cli.session import finish, session
 from tracker.errors import UsageError
 
 if TYPE_CHECKING:
+    from tracker.config import Config
     from tracker.evidence.bump import BumpDocument
 
 EPILOG = """Examples:
@@ -72,14 +75,51 @@ def bump(
         program=this.program,
         command=shlex.join(["lloyal-track", *sys.argv[1:]]),
     )
+    config = this.config()
     with this.progress() as progress:
-        document = run(this.config(), request, progress=progress)
+        document = run(config, request, progress=progress)
     finish(
         document,
         json=json,
-        show=lambda: report.terminal(document) + (_changes(document) if dry_run else ""),
+        show=lambda: (
+            report.terminal(document)
+            + (_changes(document) if dry_run else "")
+            + _following(document, config, this.program)
+        ),
         styled=True,
     )
+
+
+def _following(document: BumpDocument, config: Config, program: str) -> str:
+    """Where the report is, and what a person does next; commands as they are typed."""
+    from tracker.evidence.rebase import Note
+    from tracker.statedir import StateDir
+
+    base = config.base.resolve()
+    evidence = Path(os.path.relpath(StateDir(config.state_dir).evidence, Path.cwd()))
+    lines = [f"Report: {evidence / 'report.html'} (as Markdown: {evidence / 'checklist.md'})"]
+    if document.pin.outcome == "would-move":
+        lines.append("Next: the same without --dry-run moves the pin.")
+    if document.pin.outcome == "moved":
+        changed = {(base / change.path).resolve(): change.path for change in document.pin.changes}
+        state = config.state_dir.resolve()
+        ours = [path for place, path in changed.items() if not place.is_relative_to(state)]
+        # Else `git commit -a` would put the old commit back, which is still checked out.
+        steps = [
+            shlex.join(["git", *into, "submodule", "update", table.path])
+            for table in config.pins
+            for into in [["-C", table.repository] if table.repository != "." else []]
+            if table.kind == "submodule"
+            and (base / table.repository / table.path).resolve() in changed
+        ]
+        patches = document.rebase.patches if document.rebase else ()
+        if any(Note.REFRESH_NEEDED in patch.notes for patch in patches):
+            steps.append(f"{program} rebase --onto {document.to.commit[:12]} --write")
+            ours.append(os.path.relpath(config.series_dir, base))
+        if ours:
+            steps.append(f"commit {', '.join(ours)}")
+        lines += [f"{'Then' if number else 'Next'}: {step}" for number, step in enumerate(steps)]
+    return "\n" + "\n".join(lines)
 
 
 def _changes(document: BumpDocument) -> str:
@@ -92,4 +132,4 @@ def _changes(document: BumpDocument) -> str:
     count = f"{len(found)} pin file{'s' if len(found) > 1 else ''}"
     lines = [f"What the move would change, in {count}:"]
     lines += [f"  {code_line(line)}" for change in found for line in change.diff.splitlines()]
-    return "\n" + "\n".join(lines)
+    return "\n" + "\n".join(lines) + "\n"

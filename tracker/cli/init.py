@@ -93,7 +93,7 @@ def _chosen(folder: Path, given: str | None) -> tuple[str, tuple[str, ...]]:
     named = [one.url for one in known if one.is_named(last_part(LLAMA_CPP))]
     if named:
         return named[0], ()
-    if len(known) == 1 and not discover(folder, LLAMA_CPP):
+    if len({one.url for one in known}) == 1 and not discover(folder, LLAMA_CPP):
         return known[0].url, ()
     others = ", ".join(f"{one.path} ({one.url})" for one in known)
     told = f"no submodule was taken: {others}; `--upstream URL` names the one you carry patches on"

@@ -9,6 +9,8 @@ import typer
 from tracker.cli.session import finish, session
 
 if TYPE_CHECKING:
+    from tracker.config import Config
+    from tracker.evidence.bump import BumpDocument
     from tracker.evidence.status import StatusDocument
     from tracker.statedir import StateDir
 
@@ -26,11 +28,13 @@ def status(
     from tracker.statedir import StateDir
 
     this = session(context)
-    document = _document(StateDir(this.config().state_dir))
-    finish(document, json=json, show=lambda: _text(document, this.program))
+    config = this.config()
+    document = _document(config, StateDir(config.state_dir))
+    again = f"{this.program} bump --to {config.upstream.branch} --dry-run"
+    finish(document, json=json, show=lambda: _text(document, this.program, again))
 
 
-def _document(state: StateDir) -> StatusDocument:
+def _document(config: Config, state: StateDir) -> StatusDocument:
     from tracker.cli.last import last_bump
     from tracker.evidence.status import StatusDocument
     from tracker.evidence.verdict import Status, Verdict
@@ -48,8 +52,9 @@ def _document(state: StateDir) -> StatusDocument:
             operation=operation,
         )
     last = last_bump(state.bump)
+    elsewhere = _elsewhere(config, last)
     return StatusDocument(
-        verdict=last.verdict,
+        verdict=Verdict.ATTENTION if elsewhere and last.verdict is Verdict.OK else last.verdict,
         summary=last.summary,
         pin=last.to.name if last.pin.outcome in ("moved", "already-there") else last.from_.name,
         target=last.to.name,
@@ -61,6 +66,19 @@ def _document(state: StateDir) -> StatusDocument:
             if item.status is not Status.PASS and not item.accepted and not item.forbids
         ),
         operation=operation,
+        elsewhere=elsewhere,
+    )
+
+
+def _elsewhere(config: Config, last: BumpDocument) -> tuple[str, ...]:
+    """Pins that were put elsewhere since: a commit of an old submodule, a checkout, a revert."""
+    from tracker import pins
+
+    there = last.to if last.pin.outcome in ("moved", "already-there") else last.from_
+    return tuple(
+        f"{read.place} says {read.value}, not {there.name}"
+        for read in pins.read_pins_offline(config)
+        if not read.fixed and read.commit not in (None, there.commit)
     )
 
 
@@ -75,14 +93,15 @@ def _open_operation(state: StateDir) -> str:
         return "unreadable"
 
 
-def _text(document: StatusDocument, program: str) -> str:
+def _text(document: StatusDocument, program: str, again: str) -> str:
     lines = [document.summary]
     if document.at:
         lines.append(f"  last run   {document.at}, target {document.target}: {document.verdict}")
     else:
-        lines.append(f"  next       {program} bump --to master --dry-run")
+        lines.append(f"  next       {again}")
     if document.operation:
         lines.append(f"  unfinished {document.operation}: {program} resume, or abort")
+    lines += [f"  pin        {said}" for said in document.elsewhere]
     lines += [f"  forbids    {item}" for item in document.forbidden_by]
     lines += [f"  open       {item}" for item in document.open_items]
     return "\n".join(lines)

@@ -19,7 +19,8 @@ class Item(Value, frozen=True, kw_only=True):
     numbers, digests of this machine's files). ``reproduce``: the command that shows it again, or
     "". ``blocking``: whether a status other than pass forbids the pin to move. ``accepted``: a
     human's recorded reason with its date, or "". ``lapsed``: a recorded reason that no longer
-    counts because the evidence changed, or "".
+    counts because the evidence changed, or "". ``accept``: the command with which a person
+    accepts it, where that is one way on, or "".
     """
 
     id: str
@@ -32,6 +33,7 @@ class Item(Value, frozen=True, kw_only=True):
     accepted: str = ""
     details: tuple[str, ...] = ()
     lapsed: str = ""
+    accept: str = ""
 
     @property
     def kind(self) -> str:

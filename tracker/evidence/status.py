@@ -13,7 +13,8 @@ class StatusDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schem
 
     ``verdict`` is ``unknown`` if there was no bump. ``pin`` and ``target``: revision names.
     ``at``: ISO 8601, UTC. ``forbidden_by`` and ``open_items``: ids, in checklist order.
-    ``operation``: kind of the unfinished operation, "" if there is none.
+    ``operation``: kind of the unfinished operation, "" if there is none. ``elsewhere``: pins that
+    do not name what the last bump left, one sentence each.
     """
 
     schema_: Literal["lloyal-track/status/1"] = "lloyal-track/status/1"
@@ -25,3 +26,4 @@ class StatusDocument(Value, frozen=True, kw_only=True, rename={"schema_": "schem
     forbidden_by: tuple[str, ...]
     open_items: tuple[str, ...]
     operation: str
+    elsewhere: tuple[str, ...] = ()

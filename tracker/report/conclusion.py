@@ -72,6 +72,4 @@ def left(items: tuple[Item, ...]) -> str:
         (sum(item.status is Status.UNKNOWN for item in open_ones), "unknown"),
         (sum(item.status is Status.HUMAN for item in open_ones), "for a person"),
     )
-    return (
-        ", ".join(f"{count} {what}" for count, what in counted if count) or "nothing is left to do"
-    )
+    return ", ".join(f"{count} {what}" for count, what in counted if count) or "nothing to look at"

@@ -108,10 +108,11 @@ def refuse_impossible(config: Config, acceptances: Iterable[Acceptance]) -> None
 def decide(
     items: Sequence[Item], acceptances: Iterable[Acceptance], today: datetime.date
 ) -> tuple[Decision, ...]:
-    """The decisions that ``acceptances`` mean for ``items`` as they are now.
+    """The decisions that ``acceptances`` mean for ``items`` as they are now; none about one that
+    passes.
 
     Raises:
-        UsageError: no such item, nothing to decide about it, or no reason given.
+        UsageError: no such item, or no reason given.
     """
     by_id = {item.id: item for item in items}
     taken: dict[str, Decision] = {}
@@ -122,7 +123,7 @@ def decide(
             hint = f"did you mean {' or '.join(near)}?" if near else "see `lloyal-track checklist`"
             raise UsageError("no such item to accept", where=wanted.item, next_step=hint)
         if item.status is Status.PASS:
-            raise UsageError("this item passes: there is nothing to accept", where=item.id)
+            continue  # no decision is needed: a run that took minutes is not thrown away for that
         because = " ".join(wanted.because.split())
         if not because:
             raise UsageError(

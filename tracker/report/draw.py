@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -42,7 +43,17 @@ def items(config: Config, stages: Stages) -> tuple[Item, ...]:
         for name in dict.fromkeys(config.checklist.blocking)
         if not name.endswith("*") and name not in known
     ]
-    return tuple(_bound(_weighed(item, config), stages) for item in [*drawn, *unjudged])
+    return tuple(
+        _acceptable(_bound(_weighed(item, config), stages), stages) for item in [*drawn, *unjudged]
+    )
+
+
+def _acceptable(item: Item, stages: Stages) -> Item:
+    """A failure can be accepted too, but to mend it is the way that is shown."""
+    if not item.blocking or item.status not in (Status.ATTENTION, Status.UNKNOWN):
+        return item
+    words = f' {shlex.quote(item.id)} --because "..."'
+    return replace(item, accept=stages.command("bump --to {target} --accept") + words)
 
 
 class _Judged(Protocol):

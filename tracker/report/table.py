@@ -110,8 +110,9 @@ def _forbidding(bundle: Bundle) -> Iterator[RenderableType]:
     )
     yield Padding(said, (0, 0, 0, 2))
     if bundle.first.reproduce:
-        command = f"    see: {_plain(bundle.first.reproduce)}"
-        yield Text(command, "dim", no_wrap=True)
+        yield Text(f"    see: {_plain(bundle.first.reproduce)}", "dim", no_wrap=True)
+    if bundle.first.accept:
+        yield Text(f"    accept: {_plain(bundle.first.accept)}", "dim", no_wrap=True)
 
 
 def _plain(text: str) -> str:
