@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support import documents
-from tracker.evidence.check import CheckDocument, CheckRow
+from tracker.evidence.check import CheckDocument, CheckRow, Warned
 from tracker.evidence.verdict import Verdict
 from tracker.native.claims import with_claims
 
@@ -17,7 +17,24 @@ def row(variant: str, *broken: str, scenario: str = "rollback", rc: int = 0) -> 
     made = documents.row("qwen35", variant, 512)  # type: ignore[arg-type]
     verdict = Verdict.FAIL if variant == "patched" and broken else Verdict.OK
     return replace(
-        made, scenario=scenario, broken=broken, facts=34, rc=rc, verdict=verdict, why="wrong"
+        made,
+        scenario=scenario,
+        broken=broken,
+        facts=34,
+        rc=rc,
+        verdict=verdict,
+        why="wrong",
+        right=not broken,
+        warnings=(),
+    )
+
+
+def stormy(variant: str, times: int = 2, **changes: object) -> CheckRow:
+    """A row whose only fault are its warnings."""
+    warned = tuple(Warned(position=9 + n, after=8, sequence=0, n_tokens=4) for n in range(times))
+    verdict = Verdict.FAIL if variant == "patched" else Verdict.OK
+    return replace(
+        row(variant), **{"warnings": warned, "right": False, "verdict": verdict} | changes
     )
 
 
@@ -54,6 +71,33 @@ def test_anything_else_stays_a_failure(
     document, after = marked(claimed, baseline, patched)
     assert after == patched
     assert document.verdict is Verdict.FAIL
+
+
+def test_a_series_that_is_for_nothing_here_is_not_blamed_for_upstreams_warnings() -> None:
+    """Two patches of somebody else's: the storm is upstream's, and theirs to carry on with."""
+    document, patched = marked(set(), stormy("baseline"), stormy("patched"))
+    assert (patched.verdict, patched.claimed) == (Verdict.ATTENTION, False)
+    assert "warns 2 times, 2 without the patches" in patched.why
+    assert document.verdict is Verdict.ATTENTION
+
+
+@pytest.mark.parametrize(
+    ("claimed", "baseline", "patched"),
+    [
+        ({"image"}, stormy("baseline"), stormy("patched")),
+        (set(), stormy("baseline"), stormy("patched", times=3)),
+        (set(), stormy("baseline"), stormy("patched", right=None)),
+        (set(), stormy("baseline"), stormy("patched", max_abs_diff=0.5, compared_with="baseline")),
+        (set(), stormy("baseline"), stormy("patched", reports=("x.cpp:1: overflow",))),
+        (set(), row("baseline", *WRONG), replace(row("patched", *WRONG), right=None)),
+    ],
+    ids=["for something", "more warnings", "in doubt", "other logits", "a report", "doubt"],
+)
+def test_a_series_is_blamed_for_whatever_else_is_wrong(
+    claimed: set[str], baseline: CheckRow, patched: CheckRow
+) -> None:
+    """Of a run that is in doubt nothing is upstream's own."""
+    assert marked(claimed, baseline, patched)[1] == patched
 
 
 def test_a_claim_holds_for_both_ways_in() -> None:

@@ -160,6 +160,24 @@ def test_upstreams_own_fault_is_told_and_does_not_forbid() -> None:
     assert (claimed.status, claimed.forbids) == (Status.FAIL, True)
 
 
+def test_a_storm_that_no_patch_is_for_does_not_forbid() -> None:
+    """Patches of somebody else's are not judged by a cure that they do not bring."""
+    why = "upstream's own fault: warns 6 times"
+    told = {"warnings": WARNED, "claimed": False, "verdict": Verdict.ATTENTION, "why": why}
+    rows = tuple(
+        replace(row, **told) if (row.scenario, row.variant) == ("image-512", "patched") else row
+        for row in documents.check().rows
+    )
+    item = drawn(bent(check=documents.check(*rows)))["check:image-512/patched"]
+    assert (item.status, item.forbids, item.summary) == (Status.ATTENTION, False, why)
+    bent_logits = tuple(
+        replace(row, logits_digest="other") if row.warnings and not row.claimed else row
+        for row in rows
+    )
+    item = drawn(bent(check=documents.check(*bent_logits)))["check:image-512/patched"]
+    assert (item.status, item.forbids) == (Status.FAIL, True)
+
+
 def test_a_scenario_is_due_on_both_variants() -> None:
     """A run that exists without the patch and is missing with it is unknown, not left out."""
     rows = tuple(

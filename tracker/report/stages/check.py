@@ -129,16 +129,17 @@ def _item(
     at_target = revision == document.revision
     # Upstream's own faults alone forbid nothing; beside anything else that is wrong they do.
     against = [
-        row
+        (row, status)
         for row, (_, status, _) in zip(group.rows, judged, strict=False)
         if status is not Status.PASS
-    ] or group.rows
+    ]
+    ours = not against or any(row.claimed or status is Status.FAIL for row, status in against)
     place = "" if at_target else f"@{revision[:12]}"
     return Item(
         id=f"check:{scenario}/{variant}{place}",
         title=f"{scenario}, {variant}" + ("" if at_target else f", at {revision[:12]}"),
         status=worst_status(status for _, status, _ in judged),
-        blocking=at_target and (bool(group.missing) or any(row.claimed for row in against)),
+        blocking=at_target and (bool(group.missing) or ours),
         summary=_joined([(model, said) for model, _, said in judged]),
         evidence=tuple(_evidence(name, row) for name, row in zip(names, group.rows, strict=True)),
         details=tuple(_detail(name, row) for name, row in zip(names, group.rows, strict=True)),
@@ -231,14 +232,15 @@ def _without_patch(row: CheckRow) -> tuple[Status, str]:
 
 
 def _with_patch(row: CheckRow, baseline: CheckRow | None) -> tuple[Status, str]:
-    if row.warnings:
+    if row.warnings and row.claimed:
         return Status.FAIL, f"still warns {_times(row)} with the patch"
+    warned = f"warns {_times(row)}" if row.warnings else "no warning"
     if baseline is None or baseline.logits_digest is None:
-        return Status.UNKNOWN, "no warning, but no baseline to compare the logits with"
+        return Status.UNKNOWN, f"{warned}, but no baseline to compare the logits with"
     if baseline.logits_digest != row.logits_digest:
         size = "" if row.max_abs_diff is None else f" by up to {row.max_abs_diff:g}"
-        return Status.FAIL, f"no warning, but the logits differ from the baseline's{size}"
-    return STATUS_OF[row.verdict], "no warning; logits bit-equal to the baseline"
+        return Status.FAIL, f"{warned}, but the logits differ from the baseline's{size}"
+    return STATUS_OF[row.verdict], row.why or f"{warned}; logits bit-equal to the baseline"
 
 
 def _times(row: CheckRow) -> str:
