@@ -109,6 +109,25 @@ def test_a_region_that_was_never_there_is_told(tmp_path: Path) -> None:
     assert "defines no nothing" in document.unknown[0]
 
 
+@pytest.mark.parametrize("until", [None, "region", "routing"])
+def test_where_nothing_is_watched_nothing_is_proven(
+    tmp_path: Path, until: Literal["region", "routing"] | None
+) -> None:
+    """No region that changed is not the same as no region."""
+    ids = build(tmp_path / "up", [{"a.cpp": "1\n"}, {"a.cpp": "2\n"}])
+    with Repository.open(tmp_path / "up") as repository:
+        ends = {"from_": ids[0], "to": ids[1]}
+        if until is None:
+            found = watch_range(repository, WatchTable(), **ends, progress=SILENT)
+            assert found.unknown == (
+                "nothing is watched: add [[watch.regions]] to the configuration",
+            )
+            assert found.verdict is Verdict.UNKNOWN
+        else:
+            asked = first_break(repository, WatchTable(), until=until, **ends, progress=SILENT)
+            assert asked.verdict is Verdict.UNKNOWN
+
+
 def test_removal_and_return_are_both_break_points(tmp_path: Path) -> None:
     """Code that goes and comes back is not reported as unchanged in between."""
     gone = FILES[RECURRENT].partition("bool memory_recurrent::find_slot")[0]

@@ -74,6 +74,8 @@ def watch_range(
     progress.step(len(log), len(log), "revisions")
     places = {commit.oid: len(log) - newer for newer, commit in enumerate(log)}
     unknown = [*_absent(regions, breaks)]
+    if not regions and routing is None:
+        unknown.append("nothing is watched: add [[watch.regions]] to the configuration")
     if routing is not None and not routing.agrees():
         unknown.append("routing: the walk and a direct reading of its start disagree")
     return WatchHistoryDocument(
