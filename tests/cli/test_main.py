@@ -77,6 +77,27 @@ def test_listing_the_commands_imports_none_of_them() -> None:
     assert loaded["status --help"] - loaded["--help"] == {"tracker.cli.status"}
 
 
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        (
+            "bump --config x --to y",
+            "--config stands before the command: lloyal-track --config … bump",
+        ),
+        ("upstream fetch -q", "-q stands before the command: lloyal-track -q … upstream fetch"),
+        ("bump --nope", ""),
+    ],
+)
+def test_an_option_in_the_wrong_place_is_told_its_own(typed: str, hint: str) -> None:
+    code = "from tracker.__main__ import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *typed.split()], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "No such option" in done.stderr) == (2, True)
+    assert hint in done.stderr
+    assert ("stands before" in done.stderr) is bool(hint)
+
+
 def test_an_interrupt_before_the_command_is_read_shows_no_traceback() -> None:
     """Ctrl-C while the libraries load, which takes longer than a slip of the finger."""
     code = (

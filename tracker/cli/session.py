@@ -136,10 +136,15 @@ def _exit_with(fault: Exception, app: typer.Typer, *, wants_json: bool) -> NoRet
     if isinstance(fault, typer.Abort):
         _say_interrupted(wants_json=wants_json)
     if isinstance(fault, _CLICK_ERROR):
+        hint = _hint(fault, app)
         if not wants_json:
             fault.show()
+            if hint:
+                typer.echo(f"  next:  {hint}", err=True)
             raise SystemExit(2)
-        fault = errors.UsageError(fault.format_message(), next_step="see `lloyal-track --help`")
+        fault = errors.UsageError(
+            fault.format_message(), next_step=hint or "see `lloyal-track --help`"
+        )
     if isinstance(fault, BrokenPipeError):
         # The reader of our output went away (`| head`): nothing to say, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -154,6 +159,16 @@ def _exit_with(fault: Exception, app: typer.Typer, *, wants_json: bool) -> NoRet
     next_step = _configured(known.next_step, app)
     _print_error(known.what, known.where, next_step, known.exit_code, wants_json=wants_json)
     raise SystemExit(known.exit_code)
+
+
+def _hint(fault: Any, app: typer.Typer) -> str:
+    """What to do about an option that only lloyal-track itself has."""
+    name = getattr(fault, "option_name", "")
+    own = {opt for param in typer.main.get_command(app).params for opt in param.opts}
+    if name and name in own and fault.ctx is not None and fault.ctx.parent is not None:
+        command = fault.ctx.command_path.partition(" ")[2]
+        return f"{name} stands before the command: lloyal-track {name} … {command}"
+    return ""
 
 
 def _configured(next_step: str, app: typer.Typer) -> str:
