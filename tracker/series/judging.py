@@ -6,7 +6,6 @@ Works in two strokes so that the merges of many patches and many trees share one
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,13 +14,13 @@ from msgspec.structs import replace as replace_fields
 from tracker.evidence.rebase import FileResult, Flag, HunkResult, Outcome
 from tracker.series import structural
 from tracker.series.landing import Landed, absolute, land
-from tracker.series.mentions import lines_in
 from tracker.series.merging import Merged, Merger, Triple
 from tracker.series.patch import Binary, Kind
 from tracker.series.pinned import Base, FileStep, apply_to
 from tracker.series.placing import Placed, splice
 from tracker.series.relocating import Finder, relocate
 from tracker.series.resolutions import Resolutions, dropped_hunks
+from tracker.series.reverts import Reverts
 from tracker.series.texts import Texts
 from tracker.series.trees import Slot, Tree
 from tracker.series.upstreaming import made_upstream
@@ -29,7 +28,6 @@ from tracker.series.verdicts import FileJudged, Job, Judged, combined
 
 _TELLING = 7  # digits of an abbreviated blob id, as git abbreviates at least
 _DROPPED = "a resolution keeps upstream's own lines: nothing of the change is left there"
-_CODE = 3  # characters of a line that tells something; a brace alone does not
 
 
 def triple_of(job: Job, step: FileStep, empty: str) -> Triple | None:
@@ -85,7 +83,7 @@ class Judge:
         ``pin_tree``: the id of the tree that holds them.
         """
         self.merger = merger
-        self._pin, self._pin_tree = pin, pin_tree
+        self._reverts = Reverts(merger, pin, pin_tree)
         self._resolutions = resolutions
         self._known: dict[tuple[Triple, str, tuple[Placed, ...]], _Content] = {}
         self._empty = merger.quarantine.write_blob(b"")
@@ -117,7 +115,7 @@ class Judge:
                 judged = replace(judged, based=_made_for(at, file_step))
             # A form exists because upstream changed these very lines; who wrote it has seen them.
             if step.base is not Base.PIN and not (step.is_form and judged.based):
-                judged = self._with_reverts(judged, here, file_step)
+                judged = self._reverts.flagged(judged, here, file_step)
             files.append(judged)
             here = here.with_changes(judged.changes)
         outcome = combined([file.outcome for file in files])
@@ -306,44 +304,6 @@ class Judge:
         target = next(iter(found.moved.values()))
         result = FileResult(path=file.path, new_path=target, hunks=hunks)
         return FileJudged(result, Outcome.STRUCTURAL, found.changes, (), why)
-
-    def _with_reverts(self, judged: FileJudged, before: Tree, step: FileStep) -> FileJudged:
-        """Flag the removal of lines that upstream added since the pin.
-
-        A three-way merge from the pin cannot remove such lines, and who settles a conflict has
-        seen them; a patch that was made for another revision can remove them unseen.
-        """
-        path = step.file.old_path
-        if path is None or judged.outcome is Outcome.CONFLICT:
-            return judged
-        target = judged.result.new_path or path
-        ours = before.get(target) or before.get(path)
-        upstream = before.files.get(target) or before.files.get(path)
-        result = judged.changes.get(target)
-        if ours is None or upstream is None or ours == result:
-            return judged
-        lines = self.merger.lines
-        now = Counter(lines(ours.oid))
-        left = Counter(lines(result.oid)) if result is not None else Counter()
-        lost = (now - left) & Counter(lines(upstream.oid))
-        telling = self._since_pin(path, upstream, [n for n in lost if len(n.strip()) >= _CODE])
-        if not telling:
-            return judged
-        shown = telling[0].decode("utf-8", "replace").strip()
-        why = f"{target}: removes what upstream added since the pin: {shown}"
-        return replace(judged, flags=(*judged.flags, Flag.SILENT_REVERT), why=(*judged.why, why))
-
-    def _since_pin(self, path: str, upstream: Slot, removed: list[bytes]) -> list[bytes]:
-        """Those of the lines that upstream added. Of a file that the pin has under another name, or
-        not at all, those that stand in no file of the pin.
-        """
-        pinned = self._pin.get(path)
-        if pinned is not None:
-            lines = self.merger.lines
-            added = Counter(lines(upstream.oid)) - Counter(lines(pinned.oid))
-            return [line for line in removed if line in added]
-        there = lines_in(self.merger.quarantine, self._pin_tree, removed)
-        return [line for line in removed if line.rstrip(b"\r\n") not in there]
 
     def _texts(self, triple: Triple, path: str, result: str | None) -> Texts:
         lines = self.merger.lines
