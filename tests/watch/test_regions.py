@@ -11,6 +11,9 @@ from tests.watch.support import FIND_SLOT, region, run, table
 from tracker.errors import ConfigError
 from tracker.evidence.verdict import Verdict
 from tracker.evidence.watch import RegionStatus, Span
+from tracker.watch.compare import judge
+from tracker.watch.locate import in_file
+from tracker.watch.selector import parse
 
 WARN = f'{FIND_SLOT} @if "odd token position"'
 ABOVE = "#include <vector>\n#include <array>\n" + FILES[RECURRENT]
@@ -288,3 +291,18 @@ def test_a_layout_hangs_on_more_than_the_fields(tmp_path: Path, after: str) -> N
     before = "struct cell { int pos; int src; void f(); };\n"
     found = region(tmp_path, "src/c.h::cell @fields", {"src/c.h": after}, {"src/c.h": before})
     assert found.status is RegionStatus.CHANGED
+
+
+def test_a_condition_behind_other_code_is_no_include_guard() -> None:
+    """Its name may change a meaning; that of a file's include guard may not."""
+    code = "int first() {\n    return 1;\n}\n"
+    guarded = "#ifndef X\n#define X\n%sint f() {\n    return 2;\n}\n#endif\n"
+    for text, status in (
+        (code + guarded % "", RegionStatus.CHANGED),
+        (guarded % code, RegionStatus.UNCHANGED),
+    ):
+        before, after = (
+            in_file(parse("f.h::f", "r"), "f.h", one.encode())
+            for one in (text, text.replace(" X\n", " Y\n"))
+        )
+        assert judge(before, after)[0] is status

@@ -19,7 +19,7 @@ def focused(source: bytes, word: str) -> bytes:
     if found is None:
         return source
     name = word.encode()
-    return b"".join(p.text if p.may_define(name) else p.blanked() for p in found.pieces)
+    return b"".join(p.text if p.may_define(name) else _stub(p) for p in found.pieces)
 
 
 def kept(source: bytes, wanted: Callable[[bytes], bool]) -> bytes:
@@ -27,7 +27,14 @@ def kept(source: bytes, wanted: Callable[[bytes], bool]) -> bytes:
     found = cut(source)
     if found is None:
         return source
-    return b"".join(p.text if wanted(p.text) else p.blanked() for p in found.pieces)
+    return b"".join(p.text if wanted(p.text) else _stub(p) for p in found.pieces)
+
+
+def _stub(piece: Piece) -> bytes:
+    """The piece blanked, with a lone ``;`` for its code: an ``#ifndef`` that follows would else
+    look like the file's include guard.
+    """
+    return piece.blanked() + (b";" if piece.body >= 0 else b"")
 
 
 def same_focus(known: bytes, source: bytes, word: str) -> bool:

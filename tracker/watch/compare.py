@@ -100,6 +100,9 @@ def _what_changed(before: Region, after: Region) -> str:
     same = [tokens(p.text) for p in before.pieces] == [tokens(p.text) for p in after.pieces]
     if guards and same:
         return "its preprocessor conditions changed"
+    around = [piece.around for piece in before.pieces] != [piece.around for piece in after.pieces]
+    if around and same:
+        return "a loop or a condition that it stands in changed"
     if same:
         return "a macro that it uses, or a pragma in front of it, changed"
     old, new = before.text.splitlines(), after.text.splitlines()

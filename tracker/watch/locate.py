@@ -16,7 +16,7 @@ from tracker.source.brackets import brackets
 from tracker.source.lexer import directive_tokens
 from tracker.watch.selector import Selector
 from tracker.watch.snapshot import Files
-from tracker.watch.statements import anchored, fields, signature
+from tracker.watch.statements import Anchored, anchored, fields, signature
 
 _NEAR = 5
 # A macro by its name, and the pragmas that change what code behind them means.
@@ -32,6 +32,7 @@ class Piece:
     """One connected part of a region: lines ``start``..``end``, its text, the conditions around.
 
     ``setting``: the macros of the same file that it uses, and the pragmas in force, as tokens.
+    ``around``: the loops and conditions that an anchored statement stands in, as tokens.
     """
 
     start: int
@@ -39,6 +40,7 @@ class Piece:
     text: bytes
     guards: tuple[bytes, ...]
     setting: tuple[bytes, ...] = ()
+    around: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,9 @@ class Region:
 
     @property
     def tokens(self) -> tuple[tuple[bytes, ...], ...]:
-        """What is compared: per piece its guards, its setting, then its tokens."""
+        """What is compared: per piece its guards, its setting, what it stands in, its tokens."""
         return tuple(
-            (*piece.guards, b"\n", *piece.setting, b"\n", *tokens(piece.text))
+            (*piece.guards, b"\n", *piece.setting, b"\n", *piece.around, b"\n", *tokens(piece.text))
             for piece in self.pieces
         )
 
@@ -174,21 +176,22 @@ def _inside(
         text = source[item.first : item.last]
         matched = brackets(text)
         if selector.part == "fields":
-            parts = fields(text)
+            parts = [Anchored(part, ()) for part in fields(text)]
         elif selector.part == "signature":
-            parts = signature(text, None if item.body is None else item.body - item.first)
+            body = None if item.body is None else item.body - item.first
+            parts = [Anchored(part, ()) for part in signature(text, body)]
         else:
             assert selector.anchor is not None and selector.literal is not None  # noqa: S101
             parts, fault = anchored(text, selector.anchor, selector.literal)
             doubt = doubt or fault
-        for begin, end in parts:
+        for (begin, end), around in parts:
             if not matched.live(begin):
                 continue
             guards = (*item.guards, *matched.guard_at(begin))
             first = item.start + text.count(b"\n", 0, begin)
             last = item.start + text.count(b"\n", 0, max(end - 1, begin))
             setting = _setting(known, item.first + begin, text[begin:end])
-            pieces.append(Piece(first, last, text[begin:end], guards, setting))
+            pieces.append(Piece(first, last, text[begin:end], guards, setting, around))
     if not pieces and doubt:
         return tuple(_piece(item, source, known) for item in chosen), doubt
     return tuple(pieces), doubt

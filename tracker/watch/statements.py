@@ -6,9 +6,10 @@ half-open. Errors of the grammar are judged inside the statement only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tracker.source.brackets import brackets
+from tracker.source.lexer import tokens
 from tracker.source.tree import error_lines, parse
 from tracker.watch.selector import Anchor
 
@@ -25,10 +26,24 @@ _NODES: dict[Anchor, frozenset[str]] = {
     "return": frozenset({"return_statement"}),
     "call": frozenset({"call_expression"}),
 }
+# What decides whether, and how often, the code inside runs; up to its body.
+_DECIDING = frozenset(
+    {"if_statement", "for_statement", "for_range_loop", "while_statement", "do_statement"}
+    | {"switch_statement", "case_statement", "else_clause", "try_statement", "catch_clause"}
+    | {"lambda_expression"}
+)
+_BODIES = ("consequence", "body", "alternative")
 _LITERALS = frozenset({"string_literal", "raw_string_literal", "concatenated_string"})
 
 
-def anchored(text: bytes, anchor: Anchor, literal: str) -> tuple[list[Range], str]:
+class Anchored(NamedTuple):
+    """A statement. ``around``: tokens of the loops and conditions it stands in, innermost first."""
+
+    range: Range
+    around: tuple[bytes, ...]
+
+
+def anchored(text: bytes, anchor: Anchor, literal: str) -> tuple[list[Anchored], str]:
     """The innermost statement of kind ``anchor`` around each string literal with ``literal``.
 
     For ``case`` the label and for ``call`` the called name may hold it instead. The second value
@@ -50,11 +65,33 @@ def anchored(text: bytes, anchor: Anchor, literal: str) -> tuple[list[Range], st
             continue
         if statement is not None and statement not in found:
             found.append(statement)
-    ranges = [(node.start_byte, node.end_byte) for node in found]
+    ranges = [Anchored((node.start_byte, node.end_byte), _heads(node, text)) for node in found]
     broken = [n for n in found if error_lines(n) or not matched.sound(n.start_byte, n.end_byte)]
     if broken or (not found and wanted in text and root.has_error):
         return ranges, f'the grammar cannot read the code around "{literal}"'
     return ranges, ""
+
+
+def _heads(node: Node, text: bytes) -> tuple[bytes, ...]:
+    found: list[bytes] = []
+    inner, outer = node, node.parent
+    while outer is not None:
+        if outer.type in _DECIDING:
+            found += tokens(text[outer.start_byte : _head_end(outer, inner)])
+            condition = outer.child_by_field_name("condition")
+            if outer.type == "do_statement" and condition is not None:
+                found += tokens(condition.text or b"")
+        inner, outer = outer, outer.parent
+    return tuple(found)
+
+
+def _head_end(outer: Node, inner: Node) -> int:
+    """Where the head ends: at the body, of a ``case`` behind its label, else at what is inside."""
+    label = outer.child_by_field_name("value") if outer.type == "case_statement" else None
+    if label is not None:
+        return label.end_byte
+    bodies = [outer.child_by_field_name(name) for name in _BODIES]
+    return min(body.start_byte for body in [*bodies, inner] if body is not None)
 
 
 def fields(text: bytes) -> list[Range]:
