@@ -114,16 +114,22 @@ def test_a_branch_upstream_does_not_have_is_named(clone_config: Config, origin: 
     assert not (clone_config.state_dir / "upstream.git").exists()
 
 
-def test_an_unreachable_address_leaves_the_clone_as_it_was(clone_config: Config) -> None:
-    """Exit 4 with the next step; no password is shown; a run that needs news does not go on."""
+@pytest.mark.parametrize(("name", "archives"), [("core", False), ("llama.cpp", True)])
+def test_an_unreachable_address_leaves_the_clone_as_it_was(
+    clone_config: Config, name: str, archives: bool
+) -> None:
+    """Exit 4 with the next step, for llama.cpp the archives too; no password is shown; a run that
+    needs news does not go on.
+    """
     fetch_git(clone_config, progress=SILENT)
-    dead = _at(clone_config, "http://user:secret@127.0.0.1:9/core.git")
+    dead = _at(clone_config, f"http://user:secret@127.0.0.1:9/{name}.git")
     with pytest.raises(EnvironmentFault) as caught:
         bring(dead, progress=SILENT)
     assert caught.value.exit_code == 4
-    assert caught.value.where == "http://127.0.0.1:9/core.git"
+    assert caught.value.where == f"http://127.0.0.1:9/{name}.git"
     assert "secret" not in caught.value.what
-    assert "archives.toml" in caught.value.next_step
+    assert "`upstream.url`" in caught.value.next_step
+    assert ("archives.toml" in caught.value.next_step) is archives
     with open_repository(dead) as repository:
         assert resolve(repository, "master", dead).nightly == "b10000"
 
