@@ -43,3 +43,7 @@ def test_a_type_is_seen_behind_its_keyword_only() -> None:
     assert may_define_type(b"template <typename T> class API box {", b"box")
     assert not may_define_type(b"struct crate { int box; };", b"box")
     assert not may_define_type(b"struct boxes {};", b"box")
+
+
+def test_no_name_is_defined_nowhere() -> None:
+    assert not may_define(b"int f();", b"")

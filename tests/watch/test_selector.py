@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tracker.errors import ConfigError
 from tracker.watch.selector import Selector, parse
 
 DOCS = Path(__file__).parents[2] / "docs" / "selectors.md"
@@ -41,3 +42,9 @@ def test_the_documented_selectors_are_in_the_language() -> None:
     selectors = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
     assert len(selectors) == 9
     assert all(isinstance(parse(text, "docs"), Selector) for text in selectors)
+
+
+@pytest.mark.parametrize("text", ["a.cpp::", "a.cpp::A::", "a.cpp::::f", 'a.cpp::A:: @if "x"'])
+def test_a_name_without_one_of_its_parts_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="a selector is PATH or PATH::name"):
+        parse(text, "x")

@@ -45,8 +45,8 @@ def may_define_type(source: bytes, word: bytes) -> bool:
 
 
 def _places(source: bytes, word: bytes) -> Iterator[int]:
-    """Where ``word`` stands as a whole word."""
-    at = source.find(word)
+    """Where ``word`` stands as a whole word; an empty one stands nowhere."""
+    at = source.find(word) if word else -1
     while at >= 0:
         behind = at + len(word)
         if not _WORD.match(source, max(0, at - 1), at) and not _WORD.match(source, behind):

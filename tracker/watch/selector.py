@@ -54,7 +54,8 @@ def parse(text: str, region: str) -> Selector:
     head, tail = _split(text)
     path, separator, name = head.partition("::")
     path, name = path.strip(), name.strip()
-    if not path or path.startswith(("/", "../")) or (separator and not name):
+    unnamed = separator and "" in map(str.strip, name.split("::"))
+    if not path or path.startswith(("/", "../")) or unnamed:
         raise _refusal(
             "a selector is PATH or PATH::name, the path from upstream's top", region, text
         )
